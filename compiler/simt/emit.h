@@ -302,6 +302,16 @@ LLVMValueRef stream_array(const struct kernel *kernel, LLVMValueRef address);
 void apart_mark(struct emitter *e, LLVMValueRef address, LLVMValueRef made);
 void apart_mark_kept(struct emitter *e, LLVMValueRef made);
 
+// agree.c: whether a condition is true for all lanes of a complete chunk, and
+// for none of them. Either may be false though it is so. Returns false if the
+// condition has to be computed for each lane.
+struct agreed {
+    LLVMValueRef all, none;
+};
+
+bool lanes_agree(struct emitter *e, LLVMValueRef condition,
+                 struct agreed *agreed);
+
 // region.c: emits the region that begins at a barrier (NONE: at the kernel's
 // begin) at the builder's place; e->exit tells where it ended.
 void region_emit(struct emitter *e, int barrier);

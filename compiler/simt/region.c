@@ -383,54 +383,23 @@ static void emit_chain(struct emitter *e, const int *starts,
 
 // --- Blocks that all living lanes go through ---------------------------------
 
-// Whether lanes 0 and the last agree tells about all the others when what is
-// compared only grows. False when nothing is known so simply.
-static bool test_ends(struct emitter *e, LLVMValueRef condition,
-                      LLVMValueRef *all, LLVMValueRef *none)
-{
-    LLVMBuilderRef b = e->builder;
-    if (!LLVMIsAICmpInst(condition))
-        return false;
-    LLVMIntPredicate how = LLVMGetICmpPredicate(condition);
-    LLVMValueRef left = LLVMGetOperand(condition, 0);
-    LLVMValueRef right = LLVMGetOperand(condition, 1);
-    struct shape shape = shape_of(&e->shapes, left);
-    if (shape.kind != SHAPE_AFFINE || shape.stride < 0 ||
-        shape.stride > 1 << 20 || !lanes_uniform(e, right) ||
-        how < LLVMIntUGT ||
-        LLVMGetTypeKind(LLVMTypeOf(left)) != LLVMIntegerTypeKind ||
-        LLVMGetIntTypeWidth(LLVMTypeOf(left)) < 32)
-        return false;
-    LLVMValueRef first = lanes_scalar(e, left), limit = lanes_scalar(e, right);
-    LLVMValueRef span = LLVMConstInt(
-        LLVMTypeOf(left), (uint64_t)shape.stride * (e->width - 1), 0);
-    LLVMValueRef last = LLVMBuildAdd(b, first, span, "");
-    LLVMValueRef grows = LLVMBuildICmp(
-        b, how >= LLVMIntSGT ? LLVMIntSLE : LLVMIntULE, first, last, "");
-    LLVMValueRef one = LLVMBuildICmp(b, how, first, limit, "");
-    LLVMValueRef other = LLVMBuildICmp(b, how, last, limit, "");
-    *all = LLVMBuildAnd(b, grows, LLVMBuildAnd(b, one, other, ""), "");
-    *none = LLVMBuildAnd(
-        b, grows, LLVMBuildNot(b, LLVMBuildOr(b, one, other, ""), ""), "");
-    return true;
-}
-
 // Where all lanes happen to go the same way, they need no masks.
 static void go_together(struct emitter *e, const struct block *block)
 {
     LLVMBuilderRef b = e->builder;
     LLVMBasicBlockRef sides[] = {append(e, "all"), append(e, "none")};
     LLVMBasicBlockRef more = append(e, "more"), apart = append(e, "apart");
-    LLVMValueRef all, none;
-    if (!test_ends(e, block->condition, &all, &none)) {
+    struct agreed agreed;
+    if (!lanes_agree(e, block->condition, &agreed)) {
         LLVMValueRef bits = mask_bits(e, condition_of(e, block));
         LLVMTypeRef type = LLVMTypeOf(bits);
-        all = LLVMBuildICmp(b, LLVMIntEQ, bits, LLVMConstAllOnes(type), "");
-        none = LLVMBuildICmp(b, LLVMIntEQ, bits, LLVMConstNull(type), "");
+        agreed = (struct agreed){
+            LLVMBuildICmp(b, LLVMIntEQ, bits, LLVMConstAllOnes(type), ""),
+            LLVMBuildICmp(b, LLVMIntEQ, bits, LLVMConstNull(type), "")};
     }
-    LLVMBuildCondBr(b, none, sides[1], more);
+    LLVMBuildCondBr(b, agreed.none, sides[1], more);
     position(e, more);
-    LLVMBuildCondBr(b, all, sides[0], apart);
+    LLVMBuildCondBr(b, agreed.all, sides[0], apart);
     for (unsigned s = 0; s < 2; s++) {
         position(e, sides[s]);
         go_to(e, block->successors[s], FULL);

@@ -1,0 +1,141 @@
+// Whether all lanes of a chunk agree on a condition, asked of a few numbers
+// where vectors would have to be made and compared.
+#include "emit.h"
+
+// Conditions within conditions that are looked at.
+enum { DEPTH_MOST = 4 };
+
+// What is compared grows by the same from lane to lane. Its type counts far
+// more than the lanes of a chunk.
+static bool grows(const struct emitter *e, LLVMValueRef value)
+{
+    struct shape shape = shape_of(&e->shapes, value);
+    return shape.kind == SHAPE_AFFINE && shape.stride > 0 &&
+           shape.stride <= 1 << 20 &&
+           LLVMGetTypeKind(LLVMTypeOf(value)) == LLVMIntegerTypeKind &&
+           LLVMGetIntTypeWidth(LLVMTypeOf(value)) >= 32;
+}
+
+static LLVMValueRef span_of(struct emitter *e, LLVMValueRef value)
+{
+    struct shape shape = shape_of(&e->shapes, value);
+    return LLVMConstInt(LLVMTypeOf(value),
+                        (uint64_t)shape.stride * (e->width - 1), 0);
+}
+
+// Lane 0 and the last one tell about all the others where nothing wraps between
+// them.
+static struct agreed compare_ends(struct emitter *e, LLVMIntPredicate how,
+                                  LLVMValueRef left, LLVMValueRef right)
+{
+    LLVMBuilderRef b = e->builder;
+    LLVMValueRef first = lanes_scalar(e, left), limit = lanes_scalar(e, right);
+    LLVMValueRef last = LLVMBuildAdd(b, first, span_of(e, left), "");
+    LLVMValueRef rises = LLVMBuildICmp(
+        b, how >= LLVMIntSGT ? LLVMIntSLE : LLVMIntULE, first, last, "");
+    LLVMValueRef one = LLVMBuildICmp(b, how, first, limit, "");
+    LLVMValueRef other = LLVMBuildICmp(b, how, last, limit, "");
+    LLVMValueRef either = LLVMBuildOr(b, one, other, "");
+    return (struct agreed){
+        LLVMBuildAnd(b, rises, LLVMBuildAnd(b, one, other, ""), ""),
+        LLVMBuildAnd(b, rises, LLVMBuildNot(b, either, ""), "")};
+}
+
+// No lane has a number that is further from lane 0's than the last lane's is,
+// and all of them never have the same one.
+static struct agreed compare_place(struct emitter *e, LLVMIntPredicate how,
+                                   LLVMValueRef left, LLVMValueRef right)
+{
+    LLVMBuilderRef b = e->builder;
+    LLVMValueRef away = LLVMBuildSub(b, lanes_scalar(e, right),
+                                     lanes_scalar(e, left), "");
+    LLVMValueRef beyond =
+        LLVMBuildICmp(b, LLVMIntUGT, away, span_of(e, left), "");
+    LLVMValueRef never = LLVMConstInt(e->i1, 0, 0);
+    return how == LLVMIntEQ ? (struct agreed){never, beyond}
+                            : (struct agreed){beyond, never};
+}
+
+static bool ask(struct emitter *e, LLVMValueRef condition, int depth,
+                struct agreed *agreed);
+
+// Both sides of a union or an intersection; that all lanes agree on it because
+// some agree on one side and the others on the other is not seen.
+static bool ask_both(struct emitter *e, LLVMValueRef left, LLVMValueRef right,
+                     bool is_and, int depth, struct agreed *agreed)
+{
+    LLVMBuilderRef b = e->builder;
+    struct agreed one, other;
+    if (!ask(e, left, depth + 1, &one) || !ask(e, right, depth + 1, &other))
+        return false;
+    agreed->all = is_and ? LLVMBuildAnd(b, one.all, other.all, "")
+                         : LLVMBuildOr(b, one.all, other.all, "");
+    agreed->none = is_and ? LLVMBuildOr(b, one.none, other.none, "")
+                          : LLVMBuildAnd(b, one.none, other.none, "");
+    return true;
+}
+
+static bool is_bool(LLVMValueRef value, bool wanted)
+{
+    return LLVMIsAConstantInt(value) &&
+           (LLVMConstIntGetZExtValue(value) != 0) == wanted;
+}
+
+static bool ask_compare(struct emitter *e, LLVMValueRef condition,
+                        int depth, struct agreed *agreed)
+{
+    LLVMIntPredicate how = LLVMGetICmpPredicate(condition);
+    LLVMValueRef left = LLVMGetOperand(condition, 0);
+    LLVMValueRef right = LLVMGetOperand(condition, 1);
+    if (!grows(e, left) || !lanes_uniform(e, right))
+        return false;
+    *agreed = how < LLVMIntUGT ? compare_place(e, how, left, right)
+                               : compare_ends(e, how, left, right);
+    if (depth > 0) {  // the other side may keep it from being looked at
+        agreed->all = LLVMBuildFreeze(e->builder, agreed->all, "");
+        agreed->none = LLVMBuildFreeze(e->builder, agreed->none, "");
+    }
+    return true;
+}
+
+static bool ask(struct emitter *e, LLVMValueRef condition, int depth,
+                struct agreed *agreed)
+{
+    if (depth > DEPTH_MOST)
+        return false;
+    if (lanes_uniform(e, condition)) {
+        agreed->all = LLVMBuildFreeze(e->builder, lanes_scalar(e, condition),
+                                      "");
+        agreed->none = LLVMBuildNot(e->builder, agreed->all, "");
+        return true;
+    }
+    if (LLVMIsAICmpInst(condition))
+        return ask_compare(e, condition, depth, agreed);
+    if (!LLVMIsAInstruction(condition))
+        return false;
+    LLVMValueRef first = LLVMGetOperand(condition, 0);
+    switch (LLVMGetInstructionOpcode(condition)) {
+    case LLVMFreeze:
+        return ask(e, first, depth + 1, agreed);
+    case LLVMAnd: case LLVMOr:
+        return ask_both(e, first, LLVMGetOperand(condition, 1),
+                        LLVMGetInstructionOpcode(condition) == LLVMAnd, depth,
+                        agreed);
+    case LLVMSelect:
+        if (is_bool(LLVMGetOperand(condition, 2), false))
+            return ask_both(e, first, LLVMGetOperand(condition, 1), true,
+                            depth, agreed);
+        if (is_bool(LLVMGetOperand(condition, 1), true))
+            return ask_both(e, first, LLVMGetOperand(condition, 2), false,
+                            depth, agreed);
+        return false;
+    default:
+        return false;
+    }
+}
+
+bool lanes_agree(struct emitter *e, LLVMValueRef condition,
+                 struct agreed *agreed)
+{
+    return ask(e, condition, 0, agreed);
+}
