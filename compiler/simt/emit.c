@@ -5,9 +5,8 @@
 #include <stddef.h>
 #include <string.h>
 
-// Private memory that may lie on the stack, bytes of a chunk; and records of a
-// block that may.
-enum { STACK_MOST = 8192, RECORDS_MOST = 16384 };
+// Bytes of a block's records that may lie on the stack.
+enum { RECORDS_MOST = 16384 };
 
 // Of a block, along any axis.
 enum { THREADS_MOST = 1024 };
@@ -420,57 +419,9 @@ static void emit_steady_rounds(struct emitter *e, const struct chunks *chunks)
 
 // --- Records -----------------------------------------------------------------
 
-static unsigned add_place(struct emitter *e, LLVMTypeRef type, unsigned lanes)
-{
-    uint64_t size = LLVMABISizeOfType(e->kernel->layout, type) * lanes;
-    unsigned place = e->record_size;
-    e->record_size += (unsigned)((size + 63) & ~UINT64_C(63));
-    return place;
-}
-
-static bool is_common(const struct emitter *e, unsigned slot)
-{
-    return e->steady && e->block_shapes.slots[slot].kind <= SHAPE_UNIFORM &&
-           e->shapes.slots[slot].kind != SHAPE_VARYING;
-}
-
-// Lanes that have private memory: rows of a wider variant are not shortened.
-static unsigned private_lanes(const struct emitter *e)
-{
-    return e->kernel->woven > e->width ? e->kernel->woven : e->width;
-}
-
-static void lay_out_record(struct emitter *e)
-{
-    const struct kernel *kernel = e->kernel;
-    uint64_t private_size = 0;
-    e->offsets = simt_allocate(kernel->slot_count * sizeof *e->offsets);
-    e->record_size = RECORD_BEGIN;
-    for (unsigned s = 0; s < kernel->slot_count; s++) {
-        const struct slot *slot = &kernel->slots[s];
-        if (slot->kind == SLOT_COMPLEX)
-            private_size +=
-                LLVMABISizeOfType(kernel->layout, slot->type) *
-                private_lanes(e);
-        else if (slot->kept && is_common(e, s))
-            continue;
-        else if (slot->kept && e->shapes.slots[s].kind == SHAPE_VARYING)
-            e->offsets[s] =
-                add_place(e, LLVMVectorType(slot->type, e->width), 1);
-        else if (slot->kept)
-            e->offsets[s] = add_place(e, slot->type, 1);
-    }
-    bool on_stack = kernel->barrier_count == 0 && private_size <= STACK_MOST;
-    for (unsigned s = 0; s < kernel->slot_count; s++)
-        if (kernel->slots[s].kind == SLOT_COMPLEX && !on_stack)
-            e->offsets[s] = add_place(e, kernel->slots[s].type,
-                                      private_lanes(e));
-}
-
 static bool needs_record(const struct emitter *e)
 {
-    return has_head(e) ||
-           e->record_size > RECORD_BEGIN;
+    return has_head(e) || record_keeps(e);
 }
 
 static void place_on_stack(struct emitter *e)
@@ -480,7 +431,7 @@ static void place_on_stack(struct emitter *e)
         if (slot->kind != SLOT_COMPLEX || e->offsets[s])
             continue;
         e->private_memory[s] = variable(
-            e, LLVMArrayType2(slot->type, private_lanes(e)), "private");
+            e, LLVMArrayType2(slot->type, record_private_lanes(e)), "private");
         LLVMSetAlignment(e->private_memory[s], 64);
     }
 }
@@ -648,7 +599,7 @@ static void make_variables(struct emitter *e)
     e->common_in = simt_allocate(slots * sizeof *e->common_in);
     e->common_out = simt_allocate(slots * sizeof *e->common_out);
     for (unsigned s = 0; s < slots; s++)
-        if (e->kernel->slots[s].kept && is_common(e, s)) {
+        if (e->kernel->slots[s].kept && record_is_common(e, s)) {
             LLVMTypeRef type = e->kernel->slots[s].type;
             e->common_in[s] = variable(e, type, "common");
             e->common_out[s] = variable(e, type, "common.next");
@@ -682,7 +633,7 @@ LLVMValueRef emit_variant(struct kernel *kernel, const struct variant *variant)
     position(&e, begin);
     e.run = LLVMGetParam(e.function, 0);
     e.steady = steady_find(&e);
-    lay_out_record(&e);
+    record_lay_out(&e);
     e.unrolls = e.steady && steady_unrolls(&e);
     make_variables(&e);
     emit_blocks(&e);

@@ -74,6 +74,7 @@ struct emitter {
     LLVMValueRef *common_out;      // have in common: of this round, of the next
     unsigned *offsets;             // of each slot in a record
     unsigned record_size;
+    unsigned record_small, record_small_end;  // room for slots within a line
     LLVMValueRef live;             // mask of the threads that have not ended
     LLVMBasicBlockRef *blocks[VERSIONS];
     struct { int block; enum version version; } *work;
@@ -93,8 +94,15 @@ struct emitter {
 // The fixed head of a chunk's record.
 enum {
     RECORD_EXIT = 0, RECORD_X = 4, RECORD_Y = 8, RECORD_Z = 12,
-    RECORD_ACTIVE = 16, RECORD_FIRST = 20, RECORD_LIVE = 24, RECORD_BEGIN = 64,
+    RECORD_ACTIVE = 16, RECORD_FIRST = 20, RECORD_LIVE = 24, RECORD_SMALL = 32,
+    RECORD_BEGIN = 64,
 };
+
+// Whether chunks keep slots in their records.
+static inline bool record_keeps(const struct emitter *e)
+{
+    return e->record_size > RECORD_BEGIN || e->record_small > RECORD_SMALL;
+}
 
 // --- lanes.c -----------------------------------------------------------------
 
@@ -301,6 +309,13 @@ LLVMValueRef stream_array(const struct kernel *kernel, LLVMValueRef address);
 // one of what a chunk keeps in its record.
 void apart_mark(struct emitter *e, LLVMValueRef address, LLVMValueRef made);
 void apart_mark_kept(struct emitter *e, LLVMValueRef made);
+
+// record.c: lays out what a chunk keeps from one barrier to the next. Whether
+// all chunks of a steady kernel have a slot in common; the lanes that have
+// private memory.
+void record_lay_out(struct emitter *e);
+bool record_is_common(const struct emitter *e, unsigned slot);
+unsigned record_private_lanes(const struct emitter *e);
 
 // agree.c: whether a condition is true for all lanes of a complete chunk, and
 // for none of them. Either may be false though it is so. Returns false if the

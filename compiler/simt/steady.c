@@ -95,7 +95,7 @@ bool steady_unrolls(const struct emitter *e)
         return false;
     if (!steady_loops(kernel))
         return false;
-    if (e->record_size > RECORD_BEGIN && thread_count(kernel) > UNROLL_THREADS)
+    if (record_keeps(e) && thread_count(kernel) > UNROLL_THREADS)
         return false;
     return chunk_count(e) <= (wide ? UNROLL_CHUNKS_WIDE : UNROLL_CHUNKS) &&
            kernel->size <=

@@ -223,6 +223,21 @@ RNL_TEST(blocks_of_one_thread_in_x_have_lanes_where_memory_goes_on)
     assert_false(has_variant("  ret void\n", "rnl_columns_0"));
 }
 
+RNL_TEST(slots_of_a_few_bytes_share_a_line_of_the_record)
+{
+    char *text = code_for(
+        NULL, INDEX "  %v = load i32, ptr %p\n  %a = icmp eq i32 %v, 1\n"
+                    "  %b = icmp eq i32 %v, 2\n  %c = icmp eq i32 %v, 3\n"
+                    "  %s = call i32 @rnl_sync(i32 0, i32 0)\n"
+                    "  %d = select i1 %a, i32 4, i32 5\n"
+                    "  %e = select i1 %b, i32 %d, i32 6\n"
+                    "  %f = select i1 %c, i32 %e, i32 7\n"
+                    "  store i32 %f, ptr %p\n  ret void\n");
+    assert_non_null(strstr(text, ", i64 36\n"));
+    assert_non_null(strstr(text, ", i64 40\n"));
+    assert_null(strstr(text, ", i64 192\n"));
+}
+
 // A warp adds; where it stores is counted by %at.
 #define WARP(at)                                                             \
     "  %from = load ptr, ptr %run\n  %to = load ptr, ptr %from\n"            \
