@@ -221,9 +221,20 @@ static LLVMValueRef load_apart(struct emitter *e, LLVMValueRef at,
     return vector;
 }
 
+// Lanes a constant number of bytes apart are counted from the first one's
+// place: processors add the distances themselves. That place is frozen, since
+// LLVM would add the distances to what a loop does not change.
 static LLVMValueRef addresses_at(struct emitter *e, LLVMValueRef address,
                                  int64_t further)
 {
+    struct shape shape = shape_of(&e->shapes, address);
+    if (shape.kind == SHAPE_AFFINE) {
+        LLVMValueRef offsets = steps(e, e->i64, shape.stride);
+        LLVMValueRef first =
+            at_offset(e, lanes_scalar(e, address), (uint64_t)further);
+        first = LLVMBuildFreeze(e->builder, first, "");
+        return LLVMBuildGEP2(e->builder, e->i8, first, &offsets, 1, "");
+    }
     LLVMValueRef addresses = lanes_vector(e, address);
     return further ? at_offset(e, addresses, (uint64_t)further) : addresses;
 }
@@ -243,6 +254,8 @@ LLVMValueRef access_load_at(struct emitter *e, LLVMValueRef at,
     LLVMValueRef address = LLVMGetOperand(at, 0);
     if (loads_apart(e, shape_of(&e->shapes, address)))
         return load_apart(e, at, type, further);
+    if (diagonal_suits(e, address, type))
+        return diagonal_access(e, at, type, further, NULL);
     return gather(e, type, alignment_at(at, further),
                   addresses_at(e, address, further));
 }
@@ -250,8 +263,13 @@ LLVMValueRef access_load_at(struct emitter *e, LLVMValueRef at,
 void access_store_at(struct emitter *e, LLVMValueRef at, LLVMValueRef value,
                      int64_t further)
 {
-    scatter(e, alignment_at(at, further), value,
-            addresses_at(e, LLVMGetOperand(at, 1), further));
+    LLVMValueRef address = LLVMGetOperand(at, 1);
+    LLVMTypeRef type = LLVMGetElementType(LLVMTypeOf(value));
+    if (diagonal_suits(e, address, type))
+        diagonal_access(e, at, type, further, value);
+    else
+        scatter(e, alignment_at(at, further), value,
+                addresses_at(e, address, further));
 }
 
 static LLVMValueRef load_row(struct emitter *e, LLVMValueRef at,
@@ -276,6 +294,27 @@ static LLVMValueRef load_row(struct emitter *e, LLVMValueRef at,
         call_intrinsic(e, "llvm.masked.load", overloads, 2, arguments, 4);
     apart_mark(e, LLVMGetOperand(at, 0), load);
     return load;
+}
+
+static LLVMValueRef reverse(struct emitter *e, LLVMValueRef vector)
+{
+    LLVMValueRef lanes[32];
+    for (unsigned i = 0; i < e->width; i++)
+        lanes[i] = number32(e, e->width - 1 - i);
+    return LLVMBuildShuffleVector(e->builder, vector, vector,
+                                  LLVMConstVector(lanes, e->width), "");
+}
+
+// A row whose last lane comes first in memory.
+static LLVMValueRef load_reversed_row(struct emitter *e, LLVMValueRef at)
+{
+    LLVMValueRef mask = e->mask;
+    LLVMValueRef last = lanes_at(e, LLVMGetOperand(at, 0), e->width - 1);
+    if (mask)
+        e->mask = reverse(e, mask);
+    LLVMValueRef row = load_row(e, at, last);
+    e->mask = mask;
+    return reverse(e, row);
 }
 
 static void store_row(struct emitter *e, LLVMValueRef at, LLVMValueRef value,
@@ -463,12 +502,13 @@ static void store_likely_row(struct emitter *e, LLVMValueRef at,
 
 // --- Dispatch ----------------------------------------------------------------
 
+// Whether lanes follow each other in memory, forwards or backwards (-1).
 static bool has_stride(struct emitter *e, LLVMValueRef at,
-                       struct shape address)
+                       struct shape address, int direction)
 {
     LLVMTypeRef type = accessed_type(at);
     return address.kind == SHAPE_AFFINE && type != e->i1 &&
-           address.stride == (int64_t)size_of(e, type) &&
+           address.stride == direction * (int64_t)size_of(e, type) &&
            size_of(e, type) == LLVMStoreSizeOfType(e->kernel->layout, type);
 }
 
@@ -483,7 +523,7 @@ static bool may_have_stride(struct emitter *e, LLVMValueRef at,
 bool access_is_row(struct emitter *e, LLVMValueRef at)
 {
     struct shape shape = shape_of(&e->shapes, accessed_address(at));
-    return has_stride(e, at, shape) || may_have_stride(e, at, shape);
+    return has_stride(e, at, shape, 1) || may_have_stride(e, at, shape);
 }
 
 static void keep_invariance(struct emitter *e, LLVMValueRef at,
@@ -515,8 +555,10 @@ void access_load(struct emitter *e, LLVMValueRef at)
         lanes_set(e, at, alike ? made : NULL, alike ? NULL : splat(e, made));
         return;
     }
-    if (has_stride(e, at, shape))
+    if (has_stride(e, at, shape, 1))
         vector = load_row(e, at, lanes_scalar(e, address));
+    else if (has_stride(e, at, shape, -1))
+        vector = load_reversed_row(e, at);
     else if (may_have_stride(e, at, shape))
         vector = load_likely_row(e, at);
     else if (members_load(e, at))
@@ -540,7 +582,7 @@ void access_store(struct emitter *e, LLVMValueRef at)
         apart_mark(e, address, instruction_clone(e, at));
     else if (shape.kind <= SHAPE_UNIFORM)
         store_last(e, at, lanes_vector(e, value), lanes_scalar(e, address));
-    else if (has_stride(e, at, shape))
+    else if (has_stride(e, at, shape, 1))
         store_row(e, at, lanes_vector(e, value), lanes_scalar(e, address));
     else if (may_have_stride(e, at, shape))
         store_likely_row(e, at, lanes_vector(e, value));

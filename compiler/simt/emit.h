@@ -310,6 +310,13 @@ LLVMValueRef stream_array(const struct kernel *kernel, LLVMValueRef address);
 void apart_mark(struct emitter *e, LLVMValueRef address, LLVMValueRef made);
 void apart_mark_kept(struct emitter *e, LLVMValueRef made);
 
+// diagonal.c: whether an access under a mask goes by halves. That gathers what
+// lies `further` from a load's places, or scatters `value` unless it is NULL.
+bool diagonal_suits(struct emitter *e, LLVMValueRef address, LLVMTypeRef type);
+LLVMValueRef diagonal_access(struct emitter *e, LLVMValueRef at,
+                             LLVMTypeRef type, int64_t further,
+                             LLVMValueRef value);
+
 // record.c: lays out what a chunk keeps from one barrier to the next. Whether
 // all chunks of a steady kernel have a slot in common; the lanes that have
 // private memory.

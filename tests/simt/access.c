@@ -47,6 +47,41 @@ RNL_TEST(lanes_that_went_apart_gather_even_when_all_are_there)
     assert_false(has(once + 1, ", i64 620\n"));
 }
 
+// Under a mask.
+#define SOME(access)                                                   \
+    PLACES "  %most = load i32, ptr %q\n  %c = icmp ult i32 %x, %most\n" \
+    "  br i1 %c, label %then, label %end\nthen:\n" access              \
+    "  br label %end\nend:\n  ret void\n"
+
+RNL_TEST(lanes_at_a_distance_go_by_halves_under_a_mask)
+{
+    char *text = code_for("x86-64-v4", SOME(LOAD_APART));
+    assert_true(has(text, "@llvm.masked.gather.v16i32"));
+    text = code_for("x86-64-v4",
+                    SOME("  %j = mul nuw nsw i64 %i, 5\n"
+                         "  %r = getelementptr i32, ptr %to, i64 %j\n"
+                         "  store i32 %x, ptr %r\n"));
+    assert_true(has(text, "@llvm.masked.scatter.v16i32"));
+    assert_false(has(code_for("x86-64-v3", SOME(LOAD_APART)), ".v16i32"));
+}
+
+// --- Backwards ---------------------------------------------------------------
+
+#define LOAD_BACK                                                       \
+    "  %j = sub nsw i64 9, %i\n  %r = getelementptr i8, ptr %from, i64 %j\n" \
+    "  %b = load i8, ptr %r\n  %v = zext i8 %b to i32\n"                \
+    "  store i32 %v, ptr %p\n"
+
+RNL_TEST(rows_that_go_backwards_are_rows)
+{
+    char *text = code_for("x86-64-v4", PLACES LOAD_BACK "  ret void\n");
+    assert_true(has(text, "load <32 x i8>"));
+    assert_false(has(text, "gather"));
+    text = code_for("x86-64-v4", SOME(LOAD_BACK));
+    assert_true(has(text, "@llvm.masked.load.v32i8"));
+    assert_false(has(text, "gather"));
+}
+
 // --- Places all over ---------------------------------------------------------
 
 // A load of a lane's own place, by the lanes of a branch.
