@@ -171,6 +171,20 @@ static unsigned size_of_loop(const struct kernel *kernel,
     return size;
 }
 
+// Instructions of a kernel but those that memory form is made of, of which a
+// kernel with branches has many.
+static unsigned size_of_work(const struct kernel *kernel)
+{
+    unsigned size = 0;
+    for (unsigned i = 0; i < kernel->block_count; i++)
+        for (LLVMValueRef at = LLVMGetFirstInstruction(kernel->blocks[i].ir);
+             at; at = LLVMGetNextInstruction(at))
+            size += !slots_loaded(kernel, at) &&
+                    !(LLVMIsAStoreInst(at) &&
+                      slots_simple(kernel, LLVMGetOperand(at, 1)));
+    return size;
+}
+
 // Whether memory holds up what is done for each store of a row, so many bytes,
 // and each is to another place. In loops threads go far from each other: only
 // where one store writes a whole line.
@@ -179,7 +193,7 @@ static bool is_brief(const struct kernel *kernel, LLVMValueRef at,
 {
     int l = kernel->blocks[kernel_block_of(kernel, at)].loop;
     if (l == NONE)
-        return kernel->loop_count == 0 && kernel->size <= BRIEF_MOST;
+        return kernel->loop_count == 0 && size_of_work(kernel) <= BRIEF_MOST;
     if (target_vector_bytes() < LINE ||
         size_of_loop(kernel, &kernel->loops[l]) > BRIEF_MOST)
         return false;

@@ -275,3 +275,19 @@ RNL_TEST(a_loop_with_much_to_do_stores_into_the_caches)
         "  br i1 %c, label %loop, label %end\nend:\n  ret void\n";
     assert_false(has(code_for("x86-64-v4", busy), PAST));
 }
+
+// What memory form is made of does not count: branches make much of it.
+RNL_TEST(brief_kernels_with_branches_go_past_the_caches)
+{
+#define SIDE(n) "  br i1 %c, label %a" #n ", label %b" #n "\na" #n ":\n"      \
+                "  store i32 7, ptr %q\n  br label %b" #n "\nb" #n ":\n"
+    char *text = code_for(
+        "x86-64-v4",
+        PLACES "  %most = load i32, ptr %second\n"
+               "  %c = icmp ult i32 %most, 5\n"
+               SIDE(1) SIDE(2) SIDE(3) SIDE(4) SIDE(5) SIDE(6) SIDE(7) SIDE(8)
+               SIDE(9) SIDE(10) SIDE(11) SIDE(12) SIDE(13) SIDE(14) SIDE(15)
+               "  store i32 %x, ptr %p\n  ret void\n");
+#undef SIDE
+    assert_true(has(text, PAST));
+}
