@@ -185,9 +185,9 @@ static void scatter(struct emitter *e, unsigned alignment, LLVMValueRef value,
 // --- Neighbours --------------------------------------------------------------
 
 static LLVMValueRef row_addresses(struct emitter *e, LLVMValueRef base,
-                                  LLVMTypeRef type)
+                                  uint64_t size)
 {
-    LLVMValueRef offsets = steps(e, e->i64, (int64_t)size_of(e, type));
+    LLVMValueRef offsets = steps(e, e->i64, (int64_t)size);
     return LLVMBuildGEP2(e->builder, e->i8, base, &offsets, 1, "");
 }
 
@@ -286,7 +286,7 @@ static LLVMValueRef load_row(struct emitter *e, LLVMValueRef at,
     }
     if (!masks_are_native(e, LLVMTypeOf(at)))
         return gather(e, LLVMTypeOf(at), LLVMGetAlignment(at),
-                      row_addresses(e, address, LLVMTypeOf(at)));
+                      row_addresses(e, address, size_of(e, LLVMTypeOf(at))));
     LLVMTypeRef overloads[] = {type, e->pointer};
     LLVMValueRef arguments[] = {address, alignment_of(e, at), e->mask,
                                 LLVMConstNull(type)};
@@ -328,7 +328,7 @@ static void store_row(struct emitter *e, LLVMValueRef at, LLVMValueRef value,
     }
     if (!masks_are_native(e, accessed_type(at))) {
         scatter(e, LLVMGetAlignment(at), value,
-                row_addresses(e, address, accessed_type(at)));
+                row_addresses(e, address, size_of(e, accessed_type(at))));
         return;
     }
     LLVMTypeRef overloads[] = {LLVMTypeOf(value), e->pointer};
@@ -363,22 +363,20 @@ static void store_last(struct emitter *e, LLVMValueRef at, LLVMValueRef value,
     apart_mark(e, LLVMGetOperand(at, 1), store);
 }
 
-// Whether the addresses happen to be neighbours after all.
-static LLVMValueRef are_neighbours(struct emitter *e, LLVMValueRef address,
-                                   LLVMValueRef *base, LLVMTypeRef type)
+LLVMValueRef access_are_neighbours(struct emitter *e, LLVMValueRef address,
+                                   uint64_t size, LLVMValueRef *base)
 {
     LLVMBuilderRef b = e->builder;
     if (!e->mask && shape_of(&e->shapes, address).rising) {
         LLVMValueRef last = lanes_at(e, address, e->width - 1);
         *base = lanes_at(e, address, 0);
-        LLVMValueRef end =
-            at_offset(e, *base, size_of(e, type) * (e->width - 1));
+        LLVMValueRef end = at_offset(e, *base, size * (e->width - 1));
         return LLVMBuildFreeze(b, LLVMBuildICmp(b, LLVMIntEQ, last, end, ""),
                                "");
     }
     LLVMValueRef addresses = lanes_vector(e, address);
     *base = extract(e, addresses, number32(e, 0));
-    LLVMValueRef row = row_addresses(e, *base, type);
+    LLVMValueRef row = row_addresses(e, *base, size);
     LLVMValueRef equal = LLVMBuildICmp(b, LLVMIntEQ, row, addresses, "");
     if (e->mask)
         equal = LLVMBuildOr(b, equal, LLVMBuildNot(b, e->mask, ""), "");
@@ -461,8 +459,9 @@ static LLVMValueRef load_likely_row(struct emitter *e, LLVMValueRef at)
     LLVMBasicBlockRef row = append(e, "row"), apart = append(e, "apart");
     struct ways ways = {.end = append(e, "loaded")};
     bool rising = !e->mask && shape_of(&e->shapes, address).rising;
-    LLVMBuildCondBr(e->builder, are_neighbours(e, address, &base, type), row,
-                    apart);
+    LLVMValueRef test =
+        access_are_neighbours(e, address, size_of(e, type), &base);
+    LLVMBuildCondBr(e->builder, test, row, apart);
     position(e, row);
     end_way(e, &ways, load_row(e, at, base));
     position(e, apart);
@@ -486,8 +485,8 @@ static void store_likely_row(struct emitter *e, LLVMValueRef at,
     LLVMBasicBlockRef row = append(e, "row"), apart = append(e, "apart");
     LLVMBasicBlockRef end = append(e, "stored");
     LLVMValueRef base;
-    LLVMValueRef test =
-        are_neighbours(e, address, &base, accessed_type(at));
+    LLVMValueRef test = access_are_neighbours(
+        e, address, size_of(e, accessed_type(at)), &base);
     LLVMBuildCondBr(e->builder, test, row, apart);
     position(e, row);
     store_row(e, at, value, base);

@@ -170,8 +170,9 @@ static void emit_rows(struct emitter *e, const struct chunks *chunks,
 {
     LLVMBuilderRef b = e->builder;
     unsigned axis = lanes_axis(e->variant);
+    bool across = e->variant->along == LANES_BLOCKS;
     struct counting z = count_begin(e), row = count_begin(e), block;
-    if (e->group.rows) {
+    if (e->group.rows || across) {
         block = count_begin(e);
         group_use_block(e, block.index, chunks->records);
     }
@@ -186,16 +187,16 @@ static void emit_rows(struct emitter *e, const struct chunks *chunks,
         b, LLVMBuildMul(b, number, e->block_size[0], ""), e->thread[0], "");
     if (e->variant->row == e->width || e->variant->whole)
         e->active = number32(e, e->width);
-    if (e->variant->along == LANES_BLOCKS)
-        e->active = e->group.count;
+    if (across)
+        e->active = lanes_among(e, e->group.count, block.index);
     next_record(e, chunks);
     if (barrier == NONE)
         emit_first_region(e, chunks->pending);
     else
         emit_region(e, barrier);
     count_end(e, &lane, e->width, e->block_size[axis]);
-    if (e->group.rows)
-        count_end(e, &block, 1, e->group.count);
+    if (e->group.rows || across)
+        count_end(e, &block, across ? e->width : 1, e->group.count);
     count_end(e, &row, 1, e->block_size[!axis]);
     count_end(e, &z, 1, e->block_size[2]);
 }

@@ -192,6 +192,10 @@ void access_store(struct emitter *e, LLVMValueRef at);
 bool access_is_shared(struct emitter *e, LLVMValueRef address, int depth);
 // Whether an access is of a row of values, or likely one.
 bool access_is_row(struct emitter *e, LLVMValueRef at);
+// Whether the lanes' addresses happen to lie so many bytes apart, and the first
+// lane's.
+LLVMValueRef access_are_neighbours(struct emitter *e, LLVMValueRef address,
+                                   uint64_t size, LLVMValueRef *base);
 // A load of that type, and a store, as `at` makes it, whose place is so many
 // bytes further.
 LLVMValueRef access_load_at(struct emitter *e, LLVMValueRef at,

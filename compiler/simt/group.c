@@ -173,13 +173,21 @@ LLVMValueRef group_find_most(struct emitter *e, LLVMValueRef threads,
     return LLVMBuildMul(b, bytes, most, "");
 }
 
+// How many blocks go together where they are lanes: a chunk of them, or a long
+// row, of which each thread runs before the next one of any block.
+static unsigned most_across(const struct emitter *e)
+{
+    bool rows = e->kernel->uses_y && steady_loops(e->kernel);
+    return rows ? ROW_THREADS : e->width;
+}
+
 // Blocks of a group differ only in x, or in y where lanes lie along y.
 LLVMValueRef group_begin(struct emitter *e, LLVMValueRef left)
 {
     LLVMBuilderRef b = e->builder;
     unsigned axis = lanes_axis(e->variant);
     if (e->variant->along == LANES_BLOCKS)
-        e->group.most = number32(e, e->width);
+        e->group.most = number32(e, most_across(e));
     LLVMValueRef row =
         LLVMBuildSub(b, e->grid_size[axis], e->block_index[axis], "");
     LLVMValueRef most =

@@ -11,6 +11,7 @@ enum { UNUSED_MOST = 4, SMALL_UNITS = 4 };
 struct record {
     LLVMValueRef at;              // the access whose address is used
     LLVMValueRef address;
+    LLVMValueRef base;            // of lane 0, where that has been found
     int64_t place;                // of it, as the bundle counts
     const struct bundled *items[BUNDLE_MOST];
     unsigned count;
@@ -131,6 +132,18 @@ static bool is_row_of_records(struct emitter *e, struct record *record)
         shape.stride > RECORD_MOST || record->high - record->low > shape.stride)
         return false;
     record->stride = (uint64_t)shape.stride;
+    return find_unit(record, e->width);
+}
+
+// Whether the records may well be a row, which a test at run time tells.
+static bool is_likely_row(struct emitter *e, struct record *record)
+{
+    struct shape shape = shape_of(&e->shapes, record->address);
+    if (e->mask || e->kernel->compact || shape.kind != SHAPE_VARYING ||
+        shape.far || shape.guess <= 0 || shape.guess > RECORD_MOST ||
+        record->high - record->low > shape.guess)
+        return false;
+    record->stride = (uint64_t)shape.guess;
     return find_unit(record, e->width);
 }
 
@@ -265,8 +278,9 @@ static unsigned alignment_of(const struct record *record)
 
 static LLVMValueRef row_address(struct emitter *e, const struct record *record)
 {
-    return at_offset(e, lanes_scalar(e, record->address),
-                     (uint64_t)(record->low - record->place));
+    LLVMValueRef base =
+        record->base ? record->base : lanes_scalar(e, record->address);
+    return at_offset(e, base, (uint64_t)(record->low - record->place));
 }
 
 // Vector `number` of the row. The last one may reach too far: then it begins
@@ -287,24 +301,24 @@ static LLVMValueRef load_units(struct emitter *e, const struct record *record,
     return pick_steps(e, load, LLVMGetPoison(type), early, 1);
 }
 
-static void load_row(struct emitter *e, const struct record *record)
+static void load_row(struct emitter *e, struct record record)
 {
-    LLVMValueRef units[UNITS_MOST], address = row_address(e, record);
-    access_ask_ahead(e, record->at, address, record->stride);
-    for (unsigned i = 0; i < record->units; i++)
-        units[i] = load_units(e, record, address, i);
-    sort_units(e, units, record->units);
-    set_members(e, record, units, record->unit, record->low);
+    LLVMValueRef units[UNITS_MOST], address = row_address(e, &record);
+    access_ask_ahead(e, record.at, address, record.stride);
+    for (unsigned i = 0; i < record.units; i++)
+        units[i] = load_units(e, &record, address, i);
+    sort_units(e, units, record.units);
+    set_members(e, &record, units, record.unit, record.low);
 }
 
-static void store_row(struct emitter *e, const struct record *record)
+static void store_row(struct emitter *e, struct record record)
 {
-    LLVMValueRef units[UNITS_MOST] = {NULL}, address = row_address(e, record);
-    put_members(e, record, units, record->unit, record->low);
-    weave_units(e, units, record->units);
-    struct row row = {.at = record->at, .address = address, .values = units,
-                      .count = record->units,
-                      .alignment = alignment_of(record)};
+    LLVMValueRef units[UNITS_MOST] = {NULL}, address = row_address(e, &record);
+    put_members(e, &record, units, record.unit, record.low);
+    weave_units(e, units, record.units);
+    struct row row = {.at = record.at, .address = address, .values = units,
+                      .count = record.units,
+                      .alignment = alignment_of(&record)};
     stream_store(e, &row);
 }
 
@@ -439,6 +453,106 @@ static void store_word(struct emitter *e, const struct record *word)
     access_store_at(e, word->at, bits, word->low - word->place);
 }
 
+// --- Likely rows -------------------------------------------------------------
+
+// Where lanes are all over memory: by words, and else one by one.
+static void load_places(struct emitter *e, struct record record)
+{
+    struct record rest = record, word;
+    while (take_word(&rest, !e->kernel->compact, &word)) {
+        load_word(e, &word);
+        remove_word(&record, &word);
+    }
+    for (unsigned i = 0; i < record.count; i++) {
+        LLVMValueRef at = record.items[i]->at;
+        lanes_set(e, at, NULL,
+                  access_load_at(e, record.at, LLVMTypeOf(at),
+                                 record.items[i]->offset - record.place));
+    }
+}
+
+static void store_places(struct emitter *e, struct record record)
+{
+    struct record rest = record, word;
+    while (take_word(&rest, false, &word)) {
+        store_word(e, &word);
+        remove_word(&record, &word);
+    }
+    for (unsigned i = 0; i < record.count; i++) {
+        LLVMValueRef value = LLVMGetOperand(record.items[i]->at, 0);
+        access_store_at(e, record.at, lanes_vector(e, value),
+                        record.items[i]->offset - record.place);
+    }
+}
+
+// A way to access a record: its code, the members that it loads, and its end.
+struct way {
+    LLVMBasicBlockRef begin, end;
+    LLVMValueRef members[BUNDLE_MOST];
+};
+
+static void load_way(struct emitter *e, const struct record *record,
+                     struct way *way,
+                     void (*load)(struct emitter *, struct record))
+{
+    position(e, way->begin);
+    struct map known = lanes_save(e);
+    load(e, *record);
+    for (unsigned i = 0; i < record->count; i++)
+        way->members[i] = lanes_vector(e, record->items[i]->at);
+    e->values = known;
+    way->end = LLVMGetInsertBlock(e->builder);
+}
+
+// Asks whether the records are a row; the builder is nowhere then.
+static void test_row(struct emitter *e, struct record *record,
+                     struct way *ways)
+{
+    ways[0].begin = append(e, "records");
+    ways[1].begin = append(e, "apart");
+    LLVMValueRef test = access_are_neighbours(e, record->address,
+                                              record->stride, &record->base);
+    LLVMBuildCondBr(e->builder, test, ways[0].begin, ways[1].begin);
+}
+
+static void load_likely_row(struct emitter *e, struct record *record)
+{
+    struct way ways[2];
+    LLVMBasicBlockRef end = append(e, "loaded");
+    test_row(e, record, ways);
+    load_way(e, record, &ways[0], load_row);
+    LLVMBuildBr(e->builder, end);
+    load_way(e, record, &ways[1], load_places);
+    LLVMBuildBr(e->builder, end);
+    position(e, end);
+    for (unsigned i = 0; i < record->count; i++) {
+        LLVMValueRef at = record->items[i]->at;
+        LLVMValueRef phi =
+            LLVMBuildPhi(e->builder, vector_type(e, LLVMTypeOf(at)), "");
+        for (unsigned w = 0; w < 2; w++)
+            LLVMAddIncoming(phi, &ways[w].members[i], &ways[w].end, 1);
+        lanes_set(e, at, NULL, phi);
+    }
+}
+
+// What is stored is made before ways part.
+static void store_likely_row(struct emitter *e, struct record *record)
+{
+    struct way ways[2];
+    LLVMBasicBlockRef end = append(e, "stored");
+    for (unsigned i = 0; i < record->count; i++)
+        lanes_vector(e, LLVMGetOperand(record->items[i]->at, 0));
+    test_row(e, record, ways);
+    for (unsigned w = 0; w < 2; w++) {
+        position(e, ways[w].begin);
+        struct map known = lanes_save(e);
+        (w ? store_places : store_row)(e, *record);
+        e->values = known;
+        LLVMBuildBr(e->builder, end);
+    }
+    position(e, end);
+}
+
 // --- Dispatch ----------------------------------------------------------------
 
 // Whether sorting all is better than loading lane by lane.
@@ -457,7 +571,11 @@ bool members_load(struct emitter *e, LLVMValueRef at)
         return true;
     struct record record = loads_from(e, bundle, at), word;
     if (is_row_of_records(e, &record) && is_dense(&record)) {
-        load_row(e, &record);
+        load_row(e, record);
+        return true;
+    }
+    if (is_likely_row(e, &record) && is_dense(&record)) {
+        load_likely_row(e, &record);
         return true;
     }
     while (take_word(&record, !e->kernel->compact, &word))
@@ -474,7 +592,12 @@ bool members_store(struct emitter *e, LLVMValueRef at)
     bool last = record.at == at, together = false;
     if (is_row_of_records(e, &record) && used_by(&record) == record.stride) {
         if (last)
-            store_row(e, &record);
+            store_row(e, record);
+        return true;
+    }
+    if (is_likely_row(e, &record) && used_by(&record) == record.stride) {
+        if (last)
+            store_likely_row(e, &record);
         return true;
     }
     while (take_word(&record, false, &word)) {

@@ -71,7 +71,7 @@ static char *make_vectors(const struct simt_job *job, LLVMModuleRef module,
             .context = LLVMGetModuleContext(module),
             .layout = LLVMGetModuleDataLayout(module),
             .function = thread, .wherever = job->wherever,
-            .fixed = kernels[i].fixed,
+            .fixed = kernels[i].fixed, .across = kernels[i].across,
             .chosen = kernels[i].chosen, .alone = kernels[i].alone};
         if (!kernel_split(&kernels[i])) {
             kernels[i].function = NULL;
@@ -235,7 +235,8 @@ static char *emit_file(LLVMModuleRef module, LLVMTargetMachineRef machine,
 static unsigned flags_of(const struct kernel *kernel)
 {
     return (kernel->waits ? RNL_CPU_KERNEL_WAITS : 0) |
-           (kernel->strides ? RNL_CPU_KERNEL_STRIDES : 0);
+           (kernel->strides ? RNL_CPU_KERNEL_STRIDES : 0) |
+           (kernel->across ? RNL_CPU_KERNEL_ACROSS : 0);
 }
 
 // Whether some kernel is refused, which is tier F's then.
@@ -265,8 +266,10 @@ static char *vectorise_fixed(const struct simt_job *job, LLVMModuleRef module,
         fixed[i].fixed = job->block_size;
     char *message = make_vectors(job, module, fixed, count);
     for (unsigned i = 0; i < count && !message; i++)
-        if (!fixed[i].refusal)
+        if (!fixed[i].refusal) {
             kernels[i].chosen = job->block_size;
+            kernels[i].across = fixed[i].across;
+        }
     dump(job, module, "fixed");
     if (!message)
         message = check(module);

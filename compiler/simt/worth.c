@@ -279,8 +279,10 @@ static enum effort effort_of_access(const struct shapes *shapes,
     if (shape.kind == SHAPE_AFFINE ? shape.stride == size
                                    : shape.guess == size && !shape.far)
         return EFFORT_ROW;
-    if (shape.kind == SHAPE_AFFINE && is_row_of_structs(kernel, at,
-                                                        shape.stride))
+    int64_t apart = shape.kind == SHAPE_AFFINE ? shape.stride
+                    : shape.far                ? 0
+                                               : shape.guess;
+    if (apart > 0 && is_row_of_structs(kernel, at, apart))
         return EFFORT_ROW;
     if (shape.kind == SHAPE_AFFINE && stores)
         return EFFORT_SCATTER;

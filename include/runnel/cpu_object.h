@@ -196,6 +196,9 @@ typedef struct rnl_cpu_parameter {
                                    // blocks in a row are best run by one call
 #define RNL_CPU_KERNEL_ASKED 4u    // without `run_blocks` because an option
                                    // (--tier=F, -G) asked for that
+#define RNL_CPU_KERNEL_ACROSS 8u   // neighbours in x are run together where
+                                   // blocks have one thread in x: a call is
+                                   // best given whole rows of the grid
 
 #define RNL_CPU_REASON_SIZE 128u
 

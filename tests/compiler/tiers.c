@@ -427,6 +427,26 @@ RNL_TEST(loops_over_the_grid_are_told)
     }
 }
 
+RNL_TEST(lanes_across_blocks_are_told)
+{
+    static const char *const rows[] = {"y * n + x", "x * n + y"};
+    need_simt();
+    for (unsigned i = 0; i < 2; i++) {
+        char source[320];
+        snprintf(source, sizeof source,
+                 "extern \"C\" __global__ void k(int *out, int n) {\n"
+                 "    int x = blockIdx.x * blockDim.x + threadIdx.x;\n"
+                 "    int y = blockIdx.y * blockDim.y + threadIdx.y;\n"
+                 "    out[%s] += 1;\n"
+                 "}\n", rows[i]);
+        built_write(&built, "k.cu", source);
+        built_make(&built, "--source @/k.cu --option --tier=B");
+        assert_int_equal(built_kernel(&built, "k")->flags,
+                         i == 0 ? RNL_CPU_KERNEL_ACROSS : 0);
+        built_close(&built);
+    }
+}
+
 // In whatever way they are written.
 RNL_TEST(spellings_of_loops_over_the_grid)
 {

@@ -151,6 +151,54 @@ RNL_TEST(what_may_read_parts_stores)
     assert_true(has(text, "masked.scatter.v32i32"));
 }
 
+// --- Likely rows -------------------------------------------------------------
+
+// Number %i of what may wrap.
+#define MAY_WRAP                                                        \
+    ARRAYS "  %third.at = getelementptr ptr, ptr %run, i64 2\n"         \
+           "  %third = load ptr, ptr %third.at\n"                       \
+           "  %n = load i32, ptr %third\n  %m = add i32 %n, %x\n"       \
+           "  %k = zext i32 %m to i64\n"
+
+RNL_TEST(structs_that_are_likely_a_row_are_tested_for_it)
+{
+    char *text = code(MAY_WRAP
+        "  %a = getelementptr {i32, i32}, ptr %from, i64 %k\n"
+        "  %b = getelementptr i8, ptr %a, i64 4\n"
+        "  %v = load i32, ptr %a\n  %w = load i32, ptr %b\n"
+        "  %p = getelementptr i32, ptr %to, i64 %i\n"
+        "  %s = add i32 %v, %w\n  store i32 %s, ptr %p\n  ret void\n");
+    assert_true(has(text, "icmp eq ptr"));
+    assert_int_equal(count(text, "load <32 x i32>"), 2);
+    assert_true(has(text, "shufflevector <32 x i32>"));
+    assert_true(has(text, "masked.gather.v32i64"));
+    assert_true(has(text, "phi <32 x i32>"));
+}
+
+RNL_TEST(structs_that_are_likely_a_row_are_stored_whole)
+{
+    char *text = code(MAY_WRAP
+        "  %a = getelementptr {i32, i32}, ptr %to, i64 %k\n"
+        "  %b = getelementptr i8, ptr %a, i64 4\n"
+        "  store i32 %x, ptr %a\n  store i32 7, ptr %b\n  ret void\n");
+    assert_true(has(text, "store <32 x i32>"));
+    assert_true(has(text, "masked.scatter.v32i64"));
+}
+
+RNL_TEST(structs_of_rows_of_a_thread_are_not_tested)
+{
+    char *text = code(MAY_WRAP
+        "  %r = mul i32 %n, %x\n  %q = add i32 %r, %x\n"
+        "  %j = zext i32 %q to i64\n"
+        "  %a = getelementptr {i32, i32}, ptr %from, i64 %j\n"
+        "  %b = getelementptr i8, ptr %a, i64 4\n"
+        "  %v = load i32, ptr %a\n  %w = load i32, ptr %b\n"
+        "  call void @use(i32 %v)\n  call void @use(i32 %w)\n"
+        "  ret void\n");
+    assert_false(has(text, "load <32 x i32>"));
+    assert_true(has(text, "masked.gather.v32i64"));
+}
+
 // --- All over ----------------------------------------------------------------
 
 #define ANYWHERE                                                        \

@@ -441,6 +441,7 @@ struct region {
     rnl_status (*run)(const struct region *region, uint64_t first,
                       uint64_t count, char *message);
     uint64_t total;
+    uint64_t unit;                   // blocks, of a kernel whose lanes are some
     unsigned most;                   // threads that may take part
     uint64_t share;                  // units taken at once; 0: shrinking parts
     uint64_t share_most;             // the most of those; 0: any

@@ -21,6 +21,12 @@
 #define SMALL_BYTES ((size_t)64 << 10)
 #define SMALL_THREADS 4096u
 
+// Blocks of a unit where lanes are blocks, and units of a launch that is shared
+// well.
+#define ACROSS_LEAST 32
+#define ACROSS_MOST 1024
+#define ACROSS_UNITS 16
+
 static uint64_t volume(const rnl_dim3 *dim)
 {
     return (uint64_t)dim->x * dim->y * dim->z;
@@ -160,12 +166,42 @@ static rnl_status run_blocks(const struct region *region, uint64_t first,
     return status;
 }
 
+// Parts of rows of the grid as units: the blocks of a part are neighbours.
+static rnl_status run_across(const struct region *region, uint64_t first,
+                             uint64_t count, char *message)
+{
+    uint64_t size = region->unit, from = first * size;
+    uint64_t left = volume(&region->op->kernel.grid) - from;
+    count *= size;
+    return run_blocks(region, from, count < left ? count : left, message);
+}
+
+// How many blocks are best run together where lanes are blocks: a row of the
+// grid, or less of it, so that a small grid is shared.
+static uint64_t blocks_across(const rnl_dim3 *grid)
+{
+    uint64_t size = grid->x < ACROSS_MOST ? grid->x : ACROSS_MOST;
+    while (size > ACROSS_LEAST && volume(grid) / size < ACROSS_UNITS)
+        size /= 2;
+    return size;
+}
+
 // The grid as one unit.
 static rnl_status run_grid(const struct region *region, uint64_t first,
                            uint64_t count, char *message)
 {
     uint64_t blocks = volume(&region->op->kernel.grid);
     return run_blocks(region, first * blocks, count * blocks, message);
+}
+
+static void plan_across(struct region *region, const struct op_kernel *kernel)
+{
+    if (kernel->block.x > 1 || kernel->grid.x < ACROSS_LEAST / 2 ||
+        volume(&kernel->cluster) > 1)
+        return;
+    region->unit = blocks_across(&kernel->grid);
+    region->total = (region->total + region->unit - 1) / region->unit;
+    region->run = run_across;
 }
 
 static void plan_kernel(struct region *region, const struct op_kernel *kernel)
@@ -179,12 +215,16 @@ static void plan_kernel(struct region *region, const struct op_kernel *kernel)
     if ((cluster->x | cluster->y | cluster->z) > 1)
         region->total /= volume(cluster);
     region->run = kernel->function->native_fn ? run_native : run_blocks;
+    uint32_t flags = region->special ? special_flags(function->special)
+                                     : function->kernel->flags;
     region->in_rows = region->run == run_blocks &&
-                      function->kernel->flags & RNL_CPU_KERNEL_STRIDES;
+                      flags & RNL_CPU_KERNEL_STRIDES;
     if (region->run == run_blocks && is_cooperative(kernel) &&
         block_needs_grid(function->object, function->kernel)) {
         region->total = 1;
         region->run = run_grid;
+    } else if (region->run == run_blocks && flags & RNL_CPU_KERNEL_ACROSS) {
+        plan_across(region, kernel);
     }
 }
 

@@ -295,6 +295,11 @@ bool special_is_ready(const struct special *special, rnl_dim3 block)
            pack(block);
 }
 
+uint32_t special_flags(const struct special *special)
+{
+    return special->fixed->flags;
+}
+
 void special_use(const struct special *special, struct kernel_run *run)
 {
     run->object = special->object.table;

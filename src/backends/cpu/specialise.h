@@ -30,6 +30,7 @@ void special_note(struct special *special, rnl_dim3 block, uint64_t time_ns);
 // Whether there is code for blocks of that size, which then stays; lets a run
 // use it.
 bool special_is_ready(const struct special *special, rnl_dim3 block);
+uint32_t special_flags(const struct special *special);
 void special_use(const struct special *special, struct kernel_run *run);
 
 // Waits until all that was asked for is done, and tells how many kernels have

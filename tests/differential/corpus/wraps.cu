@@ -66,6 +66,40 @@ extern "C" __global__ void store_across_wrap(int *out, const int *in, int n)
         out[gid] = (int)(turned[tid] ^ line[tid] << 1);
 }
 
+// Structs at an index that might wrap between lanes, and does not.
+// @run int n=4096 grid=4,4 block=32,4
+// @run int n=4096 grid=9,2 block=15,8
+// @run int n=4096 grid=128,2 block=1,8
+// @run int n=4096 grid=40,1 block=1,16
+extern "C" __global__ void pairs_of_a_matrix(int *out, const int *in, int n)
+{
+    unsigned x = blockIdx.x * blockDim.x + threadIdx.x;
+    unsigned y = blockIdx.y * blockDim.y + threadIdx.y;
+    unsigned row = (unsigned)n / 32u;
+    if (x >= row)
+        return;
+    unsigned at = y * row + x;
+    int2 pair = ((const int2 *)in)[at];
+    pair.x = pair.x * 3 - pair.y;
+    pair.y += (int)x;
+    ((int2 *)out)[at] = pair;
+}
+
+// Rows of structs that begin anew in the middle of a chunk; of three members,
+// two are read.
+// @run int n=4096 grid=4,4 block=32,4
+// @run int n=4096 grid=128,2 block=1,8
+extern "C" __global__ void structs_begin_anew(int *out, const int *in, int n)
+{
+    struct three { int a, b, c; };
+    unsigned x = blockIdx.x * blockDim.x + threadIdx.x;
+    unsigned y = blockIdx.y * blockDim.y + threadIdx.y;
+    unsigned row = (unsigned)n / 32u, at = y * row + x;
+    const three *some = (const three *)in + at % 200u;
+    int2 pair = make_int2(some->a - some->c, (int)at);
+    ((int2 *)out)[at < 1000u ? at : 3047u - at] = pair;
+}
+
 // Indices that begin at the least number there is: before it they wrap, in
 // threads that have no part.
 // @run int n=4096 grid=1 block=256 more=-2147483648
