@@ -228,6 +228,9 @@ bool members_store(struct emitter *e, LLVMValueRef at);
 void call_emit(struct emitter *e, LLVMValueRef at);
 // callee.c: a call to a function that is kept, of vectors.
 LLVMValueRef callee_call(struct emitter *e, LLVMValueRef call);
+// meet.c: whether a block is a side of a branch so short that chains need not
+// ask whether any lane comes to it.
+bool meeting_side_is_short(const struct emitter *e, int block);
 // seldom.c: what the prelude asks for where a few lanes need more.
 bool seldom_is(LLVMValueRef call);
 LLVMValueRef seldom_call(struct emitter *e, LLVMValueRef call);

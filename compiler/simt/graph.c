@@ -271,4 +271,5 @@ void graph_analyse(struct kernel *kernel)
     find_barriers_ahead(kernel);
     find_postdominators(kernel);
     find_joins(kernel);
+    meetings_find(kernel);
 }

@@ -108,6 +108,8 @@ struct kernel {
     struct set *live;             // slots live after each barrier
     struct set *postdominators;   // of each block, without early exits
     int *join_after;              // nearest postdominator, or NONE
+    int *meetings;                // where lanes of a branch are sure to meet
+    struct set *sent;             // blocks that lanes of one were sent to
     bool uses_y;                  // of the thread's index
     bool uses_yz;                 // the y or z of it
     bool has_warp_ops;
@@ -138,6 +140,10 @@ LLVMBasicBlockRef block_split(LLVMValueRef before);
 
 // graph.c: loops, postdominators.
 void graph_analyse(struct kernel *kernel);
+// meet.c: finds kernel->meetings and kernel->sent. Whether lanes that leave one
+// block for another have been sent there when they parted.
+void meetings_find(struct kernel *kernel);
+bool meeting_was_sent(const struct kernel *kernel, int from, int to);
 // The blocks that threads may go through between `from` and `until` (NONE: the
 // end), in an order for lockstep: see struct order.
 struct set graph_between(const struct kernel *kernel, const int *from,

@@ -207,18 +207,24 @@ static LLVMValueRef condition_of(struct emitter *e, const struct block *block)
 }
 
 static void leave_chain_block(struct emitter *e, struct chain *chain,
-                              const struct block *block, LLVMValueRef mask)
+                              int number, LLVMValueRef mask)
 {
-    if (block->successor_count == 0) {
+    const struct block *block = &e->kernel->blocks[number];
+    int meeting = e->kernel->meetings[number];
+    LLVMValueRef sides[] = {mask, mask};
+    if (block->successor_count == 0)
         end_threads(e, chain, mask);
-    } else if (block->successor_count == 1) {
-        send(e, chain, block->successors[0], mask);
-    } else {
+    if (meeting != NONE && !meeting_was_sent(e->kernel, number, meeting))
+        send(e, chain, meeting, mask);
+    if (block->successor_count == 2) {
         LLVMValueRef condition = condition_of(e, block);
-        send(e, chain, block->successors[0],
-             LLVMBuildAnd(e->builder, mask, condition, ""));
-        send(e, chain, block->successors[1], and_not(e, mask, condition));
+        sides[0] = LLVMBuildAnd(e->builder, mask, condition, "");
+        sides[1] = and_not(e, mask, condition);
     }
+    for (unsigned s = 0; s < block->successor_count; s++)
+        if (block->successors[s] != meeting &&
+            !meeting_was_sent(e->kernel, number, block->successors[s]))
+            send(e, chain, block->successors[s], sides[s]);
 }
 
 static void emit_instructions(struct emitter *e, const struct block *block,
@@ -245,14 +251,15 @@ static bool gains_without_mask(const struct block *block)
 }
 
 static void emit_chain_body(struct emitter *e, struct chain *chain,
-                            const struct block *block, LLVMValueRef mask,
+                            int number, LLVMValueRef mask,
                             LLVMBasicBlockRef next)
 {
+    const struct block *block = &e->kernel->blocks[number];
     map_clear(&e->values);
     e->mask = mask;
     e->in_chain = true;
     emit_instructions(e, block, LLVMGetFirstInstruction(block->ir));
-    leave_chain_block(e, chain, block, mask_or_all(e, mask));
+    leave_chain_block(e, chain, number, mask_or_all(e, mask));
     LLVMBuildBr(e->builder, next);
 }
 
@@ -263,7 +270,10 @@ static void emit_chain_block(struct emitter *e, struct chain *chain,
     LLVMBasicBlockRef body = append(e, "body"), next = append(e, "next");
     LLVMValueRef mask = load_mask(e, chain->masks[number]);
     LLVMBuildStore(e->builder, mask_none(e), chain->masks[number]);
-    LLVMBuildCondBr(e->builder, mask_any(e, mask), body, next);
+    if (meeting_side_is_short(e, number))
+        LLVMBuildBr(e->builder, body);
+    else
+        LLVMBuildCondBr(e->builder, mask_any(e, mask), body, next);
     position(e, body);
     if (set_has(&chain->rejoined, (unsigned)number) &&
         gains_without_mask(block)) {
@@ -271,10 +281,10 @@ static void emit_chain_block(struct emitter *e, struct chain *chain,
         LLVMBasicBlockRef some = append(e, "body.some");
         LLVMBuildCondBr(e->builder, mask_is_full(e, mask), all, some);
         position(e, all);
-        emit_chain_body(e, chain, block, NULL, next);
+        emit_chain_body(e, chain, number, NULL, next);
         position(e, some);
     }
-    emit_chain_body(e, chain, block, mask, next);
+    emit_chain_body(e, chain, number, mask, next);
     position(e, next);
 }
 

@@ -16,7 +16,8 @@ enum effort {
     EFFORT_NONE,
     EFFORT_SIMPLE,
     EFFORT_UNIFORM,       // simple, and done once for all
-    EFFORT_DIVISION,
+    EFFORT_DIVISION,      // of integers
+    EFFORT_ROOT,          // square, or a division of floats
     EFFORT_FUNCTION,      // of the vector library, or kept for lanes
     EFFORT_CALL,          // lane by lane
     EFFORT_ATOMIC,
@@ -43,8 +44,9 @@ static const struct cost {
     double thread, chunk;
 } costs[EFFORTS] = {
     [EFFORT_SIMPLE] = {1, 2},           [EFFORT_UNIFORM] = {1, 6},
-    [EFFORT_DIVISION] = {24, 560},      [EFFORT_FUNCTION] = {40, 320},
-    [EFFORT_CALL] = {24, 1300},         [EFFORT_ATOMIC] = {60, 1300},
+    [EFFORT_DIVISION] = {24, 560},      [EFFORT_ROOT] = {24, 80},
+    [EFFORT_FUNCTION] = {40, 320},      [EFFORT_CALL] = {24, 1300},
+    [EFFORT_ATOMIC] = {60, 1300},
     [EFFORT_REDUCTION] = {60, 200},     [EFFORT_ROW] = {6, 130},
     [EFFORT_APART] = {6, 110},          [EFFORT_LONG] = {6, 40},
     [EFFORT_GATHER] = {6, 300},         [EFFORT_GATHER_PARTS] = {6, 380},
@@ -298,6 +300,8 @@ static enum effort effort_of_call(LLVMValueRef call)
         return EFFORT_NONE;
     if (call_is_of_library(call) || callee_is_kept(call))
         return EFFORT_FUNCTION;
+    if (is_intrinsic(call, "sqrt"))
+        return EFFORT_ROOT;
     return call_has_vectors(call) ? EFFORT_SIMPLE : EFFORT_CALL;
 }
 
@@ -318,7 +322,10 @@ static enum effort effort_of(const struct shapes *shapes, LLVMValueRef at)
     case LLVMCall:
         effort = effort_of_call(at);
         break;
-    case LLVMUDiv: case LLVMSDiv: case LLVMURem: case LLVMSRem: case LLVMFDiv:
+    case LLVMFDiv:
+        effort = EFFORT_ROOT;
+        break;
+    case LLVMUDiv: case LLVMSDiv: case LLVMURem: case LLVMSRem:
         if (!LLVMIsConstant(LLVMGetOperand(at, 1)))
             effort = EFFORT_DIVISION;
         break;
@@ -364,7 +371,7 @@ static void add_more(struct estimate *x, unsigned block, LLVMValueRef at,
                      enum effort effort)
 {
     double times = (double)BYTES / target_vector_bytes();
-    if (effort == EFFORT_SIMPLE && is_wide(LLVMTypeOf(at)))
+    if (effort != EFFORT_GATHER_PARTS && is_wide(LLVMTypeOf(at)))
         times *= 2;
     x->chunk += x->chunks[block] * costs[effort].chunk * (times - 1);
 }
@@ -380,8 +387,8 @@ static void add_block(struct estimate *x, unsigned number)
          at = LLVMGetNextInstruction(at)) {
         enum effort effort = effort_of(x->shapes, at);
         add_instruction(x, number, at, effort);
-        bool repeats =
-            effort == EFFORT_SIMPLE || effort == EFFORT_GATHER_PARTS;
+        bool repeats = effort == EFFORT_SIMPLE || effort == EFFORT_ROOT ||
+                       effort == EFFORT_GATHER_PARTS;
         if (repeats && target_vector_bytes() > 0)
             add_more(x, number, at, effort);
     }

@@ -195,6 +195,32 @@ RNL_TEST(copies_without_masks_are_made_where_all_lanes_may_meet)
     assert_null(strstr(copy + 1, "\nbody.all"));
 }
 
+// How many blocks chains enter without a test if a side of a branch is that.
+static unsigned entered(const char *side)
+{
+    const char *text = code_for("x86-64-v4", simt_format(
+        "%s  %%v = load i32, ptr %%p\n  %%c = icmp sgt i32 %%v, 0\n"
+        "  br i1 %%c, label %%then, label %%end\n"
+        "then:\n%s  br label %%end\n"
+        "end:\n  %%r = phi i32 [ %%v, %%0 ], [ %%w, %%then ]\n"
+        "  store i32 %%r, ptr %%p\n  ret void\n", INDEX, side));
+    unsigned count = 0;
+    while ((text = strstr(text, "br label %body")) && text++)
+        count++;
+    return count;
+}
+
+// The edge to the end is a block by itself, and short.
+RNL_TEST(lanes_go_through_short_sides_without_a_test)
+{
+    unsigned edge = entered("  %w = load i32, ptr %to\n");
+    assert_int_equal(entered("  %w = mul i32 %v, 3\n"), 2 * edge);
+    assert_int_equal(entered("  call void @use(i32 1)\n"
+                             "  %w = add i32 %v, 0\n"), edge);
+    assert_int_equal(entered("  %u = udiv i32 9, %v\n"
+                             "  %w = add i32 %u, 1\n"), edge);
+}
+
 #define TEN(text) text text text text text text text text text text
 #define USE "  call void @use(i32 %y)\n"
 

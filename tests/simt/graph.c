@@ -33,6 +33,64 @@ RNL_TEST(sides_meet_where_both_lead)
     joins_at(kernel, "end", "");
 }
 
+// Where lanes that part at a block are sent at once, or "".
+static const char *meeting_after(const struct kernel *kernel, const char *from)
+{
+    int meeting = kernel->meetings[block_named(kernel, from)];
+    return meeting == NONE ? "" : name_of_block(kernel, meeting);
+}
+
+static bool was_sent(const struct kernel *kernel, const char *from,
+                     const char *to)
+{
+    return meeting_was_sent(kernel, block_named(kernel, from),
+                            block_named(kernel, to));
+}
+
+RNL_TEST(lanes_are_sent_to_where_they_are_sure_to_meet)
+{
+    struct kernel *kernel = parse_kernel(
+        "  br label %loop\n"
+        "loop:\n  %c = call i1 @ask(i32 0)\n"
+        "  br i1 %c, label %a, label %join\n"
+        "a:\n  %d = call i1 @ask(i32 1)\n"
+        "  br i1 %d, label %b, label %join\n"
+        "b:\n  call void @use(i32 1)\n  br label %join\n"
+        "join:\n  %e = call i1 @ask(i32 2)\n"
+        "  br i1 %e, label %loop, label %last\n"
+        "last:\n  call void @use(i32 3)\n  br label %end\n"
+        "end:\n  ret void\n");
+    assert_string_equal(meeting_after(kernel, "loop"), "join");
+    assert_string_equal(meeting_after(kernel, "a"), "join");
+    assert_true(was_sent(kernel, "a", "join"));
+    assert_true(was_sent(kernel, "b", "join"));
+    assert_false(was_sent(kernel, "loop", "join"));
+    // Lanes leave a loop in different rounds.
+    assert_string_equal(meeting_after(kernel, "join"), "");
+}
+
+RNL_TEST(lanes_that_may_end_or_come_from_elsewhere_are_not_sent)
+{
+    struct kernel *kernel = parse_kernel(
+        "  br label %fork\n"
+        "fork:\n  %c = call i1 @ask(i32 0)\n"
+        "  br i1 %c, label %a, label %b\n"
+        "a:\n  %d = call i1 @ask(i32 1)\n"
+        "  br i1 %d, label %end, label %join\n"
+        "b:\n  %e = call i1 @ask(i32 2)\n"
+        "  br i1 %e, label %x, label %y\n"
+        "x:\n  call void @use(i32 1)\n  br label %z\n"
+        "y:\n  %f = call i1 @ask(i32 3)\n"
+        "  br i1 %f, label %z, label %join\n"
+        "z:\n  call void @use(i32 2)\n  br label %join\n"
+        "join:\n  call void @use(i32 3)\n  br label %end\n"
+        "end:\n  ret void\n");
+    assert_string_equal(meeting_after(kernel, "fork"), "");
+    assert_string_equal(meeting_after(kernel, "y"), "");
+    assert_string_equal(meeting_after(kernel, "b"), "join");
+    assert_true(was_sent(kernel, "z", "join"));
+}
+
 RNL_TEST(threads_that_end_are_not_waited_for)
 {
     struct kernel *kernel = parse_kernel(

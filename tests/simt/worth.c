@@ -57,6 +57,20 @@ static bool gain(const char *body)
     "  %new = load i32, ptr %q\n"
 #define AT(place) FROM(place) "  store i32 %n, ptr %q\n"
 
+#define FLOATS(operation)                                               \
+    "  %f = uitofp i32 %old to float\n"                                 \
+    "  %g = " operation " float %f, 3.0\n"                              \
+    "  %h = " operation " float %f, %g\n"                               \
+    "  %j = " operation " float %h, %g\n"                               \
+    "  %o = " operation " float %j, %h\n"
+
+// Quotients of floats are single instructions of vectors.
+RNL_TEST(quotients_of_floats_cost_lanes_little)
+{
+    assert_true(gain(LOOP(AT("%old") FLOATS("fdiv"), EACH_AGAIN)));
+    assert_false(gain(LOOP(AT("%old") FLOATS("fadd"), EACH_AGAIN)));
+}
+
 RNL_TEST(lanes_do_not_gain_where_each_goes_its_way)
 {
     assert_false(gain(LOOP(AT("%old"), EACH_AGAIN)));
