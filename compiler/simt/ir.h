@@ -342,6 +342,9 @@ void prepare_share_variables(LLVMModuleRef module);
 void prepare_block_size(LLVMModuleRef module, const unsigned size[3]);
 // That a load or call gives a number from the first one to before the end.
 void tell_range(LLVMValueRef at, unsigned first, unsigned end);
+// state.c: tells the optimiser of tier F that stores leave alone what threads
+// read of their block.
+void state_mark(LLVMModuleRef module);
 void prepare_drop_used(LLVMModuleRef module);  // nothing is kept for its name
 char *prepare_module(LLVMModuleRef module);
 LLVMBasicBlockRef first_block(LLVMModuleRef module);

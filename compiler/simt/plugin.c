@@ -551,6 +551,7 @@ static char *compile_module(const struct simt_job *job, LLVMModuleRef module,
     if (shares->mine > 0)
         end_share(job, shares, vectors, machine, has_huge(kernels, count));
     bool has_kernels = report(job, kernels, count) || job->scalar_only;
+    state_mark(module);
     prepare_drop_used(module);
     drop_threads(module, kernels, count);
     drop_entries(job, module, count);

@@ -32,6 +32,34 @@ static int64_t divide(const char *operation, const char *type,
         type, type, type, operation, type, type, type, type, values, type));
 }
 
+// A kernel's stores leave alone what its threads read of their block, but not
+// what other functions do.
+RNL_TEST(stores_do_not_change_where_threads_are)
+{
+    static const char text[] =
+        "@state = thread_local global [4 x i32] zeroinitializer\n"
+        "define i32 @%s() alwaysinline {\n"
+        "  %%v = load i32, ptr @state\n  ret i32 %%v\n}\n"
+        "define i32 @result(ptr %%p) {\n"
+        "  %%a = call i32 @%s()\n  store i32 1, ptr %%p\n"
+        "  %%b = call i32 @%s()\n  %%d = sub i32 %%a, %%b\n"
+        "  ret i32 %%d\n}\n";
+    static const char *const names[] = {"rnl_grid_size_y", "rnl_thread_w"};
+    for (unsigned i = 0; i < 2; i++) {
+        LLVMModuleRef module =
+            parse_module(simt_format(text, names[i], names[i], names[i]));
+        state_mark(module);
+        verify(module);
+        assert_null(prepare_run(module, "always-inline,function(gvn,"
+                                        "instcombine<no-verify-fixpoint>)"));
+        LLVMValueRef function = LLVMGetNamedFunction(module, "result");
+        LLVMValueRef end = LLVMGetBasicBlockTerminator(
+            LLVMGetEntryBasicBlock(function));
+        bool same = LLVMIsAConstantInt(LLVMGetOperand(end, 0)) != NULL;
+        assert_int_equal(same, i == 0);
+    }
+}
+
 RNL_TEST(divisions_never_trap)
 {
     assert_int_equal(divide("sdiv", "i32", "i32 100, i32 -7"), -14);
