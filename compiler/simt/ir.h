@@ -497,6 +497,22 @@ void narrow_numbers(LLVMModuleRef module);
 // interleave.c: has long sums of several chunks take turns.
 void interleave_sums(LLVMModuleRef module);
 
+// range.c: the least and the greatest number of all lanes of a vector of 32-bit
+// numbers: of one whose range is in the map, or of a constant; of one by the
+// instruction that makes it. Any number where that is not known.
+struct range {
+    int64_t low, high;
+};
+struct range range_of(const struct map *known, LLVMValueRef vector);
+struct range range_made(const struct map *known, LLVMValueRef at);
+bool range_is_within(struct range range, int64_t low, int64_t high);
+bool is_words(LLVMTypeRef type);                // a vector of 32-bit numbers
+// The number that all lanes of a vector have; NULL where it is not made of one.
+LLVMValueRef range_splat(LLVMValueRef vector);
+
+// shorts.c: computes in 16 bits what fits into them.
+void compute_in_shorts(LLVMModuleRef module);
+
 // halves.c: has floats do what LLVM would do for halves lane by lane.
 void widen_halves(LLVMModuleRef module);
 

@@ -146,6 +146,8 @@ static char *finish_vectors(LLVMModuleRef module, unsigned count, bool fixed)
     message = fixed ? finish_fixed(module)
                     : finish_general(module, combine);
     widen_halves(module);
+    if (!message)
+        compute_in_shorts(module);
     return message;
 }
 
