@@ -10,13 +10,16 @@
 enum { ROWS, WHOLE, HALVES, QUARTERS, COLUMNS, ACROSS, PACKED, VARIANTS };
 
 // Instructions of chains that are still worth several versions of a kernel's
-// code; lanes' values that a loop may hold; instructions of a kernel that is
-// worth two versions of code that few blocks need, or code for blocks with rows
-// of 8 threads before it is known that it has such; the least threads of a row
-// that are worth lanes of their own.
+// code; lanes' values that a loop may hold, and with 32 vector registers, where
+// a loop also loads so many numbers that all lanes share; instructions of a
+// kernel that is worth two versions of code that few blocks need, or code for
+// blocks with rows of 8 threads before it is known that it has such; the least
+// threads of a row that are worth lanes of their own.
 enum {
     CHAINED_MOST = 300,
     HELD_MOST = 3,
+    HELD_MOST_WIDE = 9,
+    SHARED_LEAST = 8,
     PACKED_MOST = 300,
     QUARTERS_MOST = 100,
     ROW_LEAST = 3,
@@ -105,13 +108,35 @@ static bool is_used_in(const struct kernel *kernel, const struct slot *slot,
     return false;
 }
 
-// The most values that differ between lanes and live in one loop.
-static unsigned most_held(const struct shapes *shapes)
+// How many numbers a loop loads that are the same for all lanes.
+static unsigned shared_loads(const struct shapes *shapes,
+                             const struct loop *loop)
+{
+    const struct kernel *kernel = shapes->kernel;
+    unsigned count = 0;
+    for (unsigned i = 0; i < kernel->block_count; i++) {
+        LLVMValueRef at = set_has(&loop->blocks, i)
+                              ? LLVMGetFirstInstruction(kernel->blocks[i].ir)
+                              : NULL;
+        for (; at; at = LLVMGetNextInstruction(at))
+            count += LLVMIsALoadInst(at) &&
+                     !slots_simple(kernel, LLVMGetOperand(at, 0)) &&
+                     !slots_is_argument_load(kernel, at) &&
+                     shape_of(shapes, at).kind == SHAPE_UNIFORM;
+    }
+    return count;
+}
+
+// The most values that differ between lanes and live in one loop that loads at
+// least `shared` numbers for all lanes.
+static unsigned most_held(const struct shapes *shapes, unsigned shared)
 {
     const struct kernel *kernel = shapes->kernel;
     unsigned most = 0;
     for (unsigned l = 0; l < kernel->loop_count; l++) {
         unsigned count = 0;
+        if (shared > 0 && shared_loads(shapes, &kernel->loops[l]) < shared)
+            continue;
         for (unsigned s = 0; s < kernel->slot_count; s++)
             count += kernel->slots[s].kind == SLOT_SIMPLE &&
                      shapes->slots[s].kind == SHAPE_VARYING &&
@@ -128,7 +153,9 @@ static bool keeps_warps(const struct kernel *kernel)
 }
 
 // Many lanes at once hide what chunks and their loops cost; fewer leave values
-// in registers.
+// in registers. A number for 16 lanes is an operand in memory of an instruction
+// of AVX-512; for 32 it is loaded into a register first, which takes as long as
+// a sum.
 static unsigned choose_width(const struct kernel *kernel,
                              const struct shapes *shapes)
 {
@@ -137,8 +164,9 @@ static unsigned choose_width(const struct kernel *kernel,
     if (kernel->huge)
         return 8;
     bool narrow = kernel->compact ||
-                  (target_vector_bytes() < 64 &&
-                   most_held(shapes) > HELD_MOST);
+                  (target_vector_bytes() < 64
+                       ? most_held(shapes, 0) > HELD_MOST
+                       : most_held(shapes, SHARED_LEAST) > HELD_MOST_WIDE);
     return narrow ? 16 : 32;
 }
 

@@ -293,6 +293,36 @@ RNL_TEST(lanes_lie_along_y_where_memory_is_contiguous_there)
 #endif
 }
 
+#if defined(__x86_64__)
+static const char centres[] =
+    "extern \"C\" __global__ void k(const float *a, const float *c, int *o,\n"
+    "                             int n) {\n"
+    "    int i = blockIdx.x * blockDim.x + threadIdx.x, best = 0;\n"
+    "    float least = 3e38f;\n"
+    "    if (i >= n) return;\n"
+    "    for (int k = 0; k < 16; k++) {\n"
+    "        float sum = 0;\n"
+    "        for (int f = 0; f < 8; f++) {\n"
+    "            float part = a[f * n + i] - c[k * 8 + f];\n"
+    "            sum += part * part;\n"
+    "        }\n"
+    "        if (sum < least) { least = sum; best = k; }\n"
+    "    }\n"
+    "    o[i] = best;\n"
+    "}\n";
+#endif
+
+RNL_TEST(numbers_that_all_lanes_share_are_operands_in_memory)
+{
+#if defined(__x86_64__)
+    if (!built_may_be_tier_b())
+        skip();
+    assert_true(count(read_fixed(centres, "256"), "{1to16}") >= 8);
+#else
+    skip();
+#endif
+}
+
 RNL_TEST(objects_tell_the_instruction_sets_of_their_target)
 {
 #if defined(__x86_64__)
