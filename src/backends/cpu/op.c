@@ -204,6 +204,16 @@ static void plan_across(struct region *region, const struct op_kernel *kernel)
     region->run = run_across;
 }
 
+// Of the code that runs; a C function has none.
+static uint32_t flags_of(const struct region *region,
+                         const struct cpu_function *function)
+{
+    if (region->run != run_blocks)
+        return 0;
+    return region->special ? special_flags(function->special)
+                           : function->kernel->flags;
+}
+
 static void plan_kernel(struct region *region, const struct op_kernel *kernel)
 {
     struct cpu_function *function = function_native(kernel->function);
@@ -215,15 +225,13 @@ static void plan_kernel(struct region *region, const struct op_kernel *kernel)
     if ((cluster->x | cluster->y | cluster->z) > 1)
         region->total /= volume(cluster);
     region->run = kernel->function->native_fn ? run_native : run_blocks;
-    uint32_t flags = region->special ? special_flags(function->special)
-                                     : function->kernel->flags;
-    region->in_rows = region->run == run_blocks &&
-                      flags & RNL_CPU_KERNEL_STRIDES;
+    uint32_t flags = flags_of(region, function);
+    region->in_rows = flags & RNL_CPU_KERNEL_STRIDES;
     if (region->run == run_blocks && is_cooperative(kernel) &&
         block_needs_grid(function->object, function->kernel)) {
         region->total = 1;
         region->run = run_grid;
-    } else if (region->run == run_blocks && flags & RNL_CPU_KERNEL_ACROSS) {
+    } else if (flags & RNL_CPU_KERNEL_ACROSS) {
         plan_across(region, kernel);
     }
 }
