@@ -140,7 +140,8 @@ struct backend {
     rnl_status (*stream_wait)(struct stream *stream, uint64_t deadline);
     // Later work of `stream` waits for all of `other` so far.
     rnl_status (*stream_join)(struct stream *stream, struct stream *other);
-    // optional: the core is about to forget the failure; nothing is in flight
+    // optional: the stream forgets its failure (stream_clear_failure); nothing
+    // is in flight
     void (*stream_reset)(struct stream *stream);
     // optional, with CANCEL: all that was submitted is to end, and the stream
     // to fail with CANCELLED if there was any. Does not wait.

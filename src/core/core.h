@@ -114,7 +114,7 @@ struct stream {
     _Atomic uint64_t enqueued;
     // How far it got, where the backend knows; NULL: work is done when its
     // submission returns.
-    const _Atomic uint64_t *completed;
+    const _Atomic uint64_t *_Atomic completed;
     struct lock failure_lock;         // guards `failure`
     _Atomic bool inherited;           // it is another stream's
     // Guarded by the lock in capture.c, as all of its kind.
@@ -388,6 +388,9 @@ static inline rnl_status stream_check_failure(struct stream *stream)
 // `inherited`: it is of another stream, which this one waits for.
 void stream_set_failure(struct stream *stream, struct failure *failure,
                         bool inherited);
+
+// Forgets the failure: for backends' stream_reset.
+void stream_clear_failure(struct stream *stream);
 
 // Takes a reference to the stream's failure; NULL while there is none.
 struct failure *stream_share_failure(struct stream *stream);

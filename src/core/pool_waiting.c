@@ -18,7 +18,8 @@ uint64_t stream_point(const struct stream *stream)
 // with an empty batch no other can come before it.
 bool stream_has_passed(const struct stream *stream, uint64_t point)
 {
-    const _Atomic uint64_t *completed = stream->completed;
+    const _Atomic uint64_t *completed =
+        atomic_load_explicit(&stream->completed, memory_order_relaxed);
     if (!completed)
         return true;
     if (atomic_load_explicit(&stream->batch_count, memory_order_acquire) == 0) {

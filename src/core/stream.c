@@ -323,7 +323,7 @@ void stream_set_failure(struct stream *stream, struct failure *failure,
     failure_drop(surplus);
 }
 
-static void stream_clear_failure(struct stream *stream)
+void stream_clear_failure(struct stream *stream)
 {
     lock_take(&stream->failure_lock);
     struct failure *failure = atomic_exchange(&stream->failure, NULL);
@@ -415,7 +415,8 @@ rnl_status rnl_stream_reset_and_wait(rnl_stream handle)
     if (status == RNL_OK) {
         if (stream->backend->stream_reset)
             stream->backend->stream_reset(stream);
-        stream_clear_failure(stream);
+        else
+            stream_clear_failure(stream);
         status = stream_check_failure(stream);
     }
     object_drop(object);

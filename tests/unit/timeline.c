@@ -33,6 +33,7 @@ RNL_TEST(what_retires_ends_in_the_order_of_values)
     assert_int_equal(ended_count, 3);
     assert_int_equal(ended[2], 0);
     timeline_release(timeline);
+    timelines_trim();
     assert_int_equal(mem_held(), 0);
 }
 
@@ -100,6 +101,7 @@ RNL_TEST(a_timeline_begins_anew)
     assert_false(point_is_reached((struct point){again, 1}));
     timeline_release(again);
     timeline_release(other);
+    timelines_trim();
     assert_int_equal(mem_held(), 0);
 }
 
@@ -139,6 +141,7 @@ RNL_TEST(a_history_knows_the_last_failures)
     assert_true(has_failed(&history, 120));
     assert_false(has_failed(&history, 110));
     failure_history_finish(&history);
+    timelines_trim();
     assert_int_equal(mem_held(), 0);
 }
 
@@ -152,5 +155,6 @@ RNL_TEST(without_memory_a_history_knows_the_newest_failure)
     assert_false(has_failed(&history, 3));
     assert_true(has_failed(&history, 1));
     failure_history_finish(&history);
+    timelines_trim();
     assert_int_equal(mem_held(), 0);
 }

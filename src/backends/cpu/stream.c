@@ -51,6 +51,7 @@ rnl_status cpu_stream_wait(struct stream *stream, uint64_t deadline)
 void cpu_stream_reset(struct stream *stream)
 {
     queue_reset(stream_queue(stream));
+    stream_clear_failure(stream);
 }
 
 rnl_status cpu_stream_join(struct stream *stream, struct stream *other)

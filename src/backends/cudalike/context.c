@@ -152,6 +152,7 @@ void context_rest_finish(struct gpu_context *gpu)
     staging_finish(gpu);
     bounces_finish(gpu);
     close_device(gpu);
+    timelines_trim();
 }
 
 // Other contexts of the device may have work, for which freeing memory waits.

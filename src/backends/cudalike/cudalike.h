@@ -386,7 +386,9 @@ static inline void stream_mark_locked(struct stream *stream)
 }
 
 rnl_status stream_record_marker(struct stream *stream, struct marker *marker);
-rnl_status stream_wait_marker(struct stream *stream, struct marker *marker);
+// `*out_at`: the operation that waits; nothing on failure.
+rnl_status stream_wait_marker(struct stream *stream, struct marker *marker,
+                              uint64_t *out_at);
 // Takes over the reference; NULL is fine.
 void stream_inherit(struct stream *stream, struct failure *failure);
 // timeline_depend; records the failure.
@@ -440,9 +442,10 @@ rnl_status gpu_event_elapsed(struct event *start, struct event *end,
 void gpu_event_break(struct event *event);
 rnl_status gpu_event_share(struct event *event, bool opens,
                            unsigned char *key);  // shared_event.c
-// Lets the event stand for a marker that is given away, recorded on `stream`.
+// Lets the event stand for a marker that is given away, recorded on `stream`
+// behind operation `value`.
 void gpu_event_stand_for(struct event *event, struct marker *marker,
-                         struct stream *stream);
+                         struct stream *stream, uint64_t value);
 
 rnl_status gpu_memory_allocate(struct context *context, rnl_memory_kind kind,
                                size_t size, struct memory *out_memory);

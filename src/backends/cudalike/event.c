@@ -69,15 +69,18 @@ rnl_status gpu_event_init(struct event *event)
 
 // --- Recording -------------------------------------------------------------
 
-// `marker` NULL: for what is done.
+static inline uint64_t newest(const struct stream *stream)
+{
+    return atomic_load_explicit(&stream->enqueued, memory_order_acquire);
+}
+
+// `marker` NULL: for what is done. `value`: the last operation before it.
 static inline struct stood stand_for(struct event *event,
                                      struct marker *marker,
-                                     struct stream *stream)
+                                     struct stream *stream, uint64_t value)
 {
     struct gpu_event *own = event_of(event);
     struct timeline *timeline = stream_timeline(stream);
-    uint64_t value = atomic_load_explicit(&stream->enqueued,
-                                          memory_order_acquire);
     if (__builtin_expect(atomic_load_explicit(&stream->failure,
                                               memory_order_acquire) != NULL, 0))
         timeline_note_failure(stream, value);
@@ -103,13 +106,13 @@ static inline struct stood stand_for(struct event *event,
 struct stood event_stand_for(struct event *event, struct marker *marker,
                              struct stream *stream)
 {
-    return stand_for(event, marker, stream);
+    return stand_for(event, marker, stream, newest(stream));
 }
 
 void gpu_event_stand_for(struct event *event, struct marker *marker,
-                         struct stream *stream)
+                         struct stream *stream, uint64_t value)
 {
-    struct stood stood = stand_for(event, marker, stream);
+    struct stood stood = stand_for(event, marker, stream, value);
     stood_drop(event->object.context, &stood);  // graphs record no promises
 }
 
@@ -135,7 +138,7 @@ static inline rnl_status record_locked(struct event *event,
         stream_take_record_locked(stream, event->options.timing, true);
     if (__builtin_expect(!marker, 0))
         return fail_status();
-    *stood = stand_for(event, marker, stream);
+    *stood = stand_for(event, marker, stream, newest(stream));
     stood->marker = marker_keep_spare_locked(stream, stood->marker);
     return RNL_OK;
 }
@@ -147,7 +150,7 @@ rnl_status gpu_event_record(struct event *event, struct stream *stream)
     struct stood stood = {0};
     if (is_done_at_once(event, stream)) {
         if (event_is_open(event_of(event)))
-            gpu_event_stand_for(event, NULL, stream);
+            gpu_event_stand_for(event, NULL, stream, newest(stream));
         return RNL_OK;
     }
     if (!event_is_plain(event))
@@ -232,7 +235,7 @@ static inline rnl_status join(struct stream *stream, struct event *event)
         return gpu_shared_join(stream, event);
     struct event_point point = look(event_of(event));
     bool waits = point.marker && !atomic_load(&point.marker->done);
-    uint64_t at = atomic_load(&stream->enqueued) + 1;
+    uint64_t at = 0;
     rnl_status status = RNL_OK;
     if (!waits)
         look_at_end(&point);
@@ -242,7 +245,7 @@ static inline rnl_status join(struct stream *stream, struct event *event)
         stream_inherit(stream, point.failure);
     point.failure = NULL;
     if (waits)
-        status = stream_wait_marker(stream, point.marker);
+        status = stream_wait_marker(stream, point.marker, &at);
     else if (event->options.promise && !point.recorded && !point.broken)
         status = promise_join(stream, event);
     if (point.at.timeline && waits && status == RNL_OK)

@@ -483,7 +483,7 @@ static void announce_events(struct gpu_plan *plan,
         if (step->kind == RNL_NODE_EVENT_RECORD)
             gpu_event_stand_for(launch->slots[i].event,
                                 marker_share(launch->slots[i].marker),
-                                launch->stream);
+                                launch->stream, launch->sequence);
     }
 }
 

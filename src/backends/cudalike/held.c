@@ -248,7 +248,7 @@ static __attribute__((noinline)) bool hold_less(struct stream *stream,
     atomic_store(&own->awaits,
                  own->held && waits_for_others(stream, own->held));
     lock_give(&own->lock);
-    host_finish_list(over);
+    op_end_list(over);
     return may && most > 0;
 }
 
@@ -326,7 +326,7 @@ void stream_give_all(struct stream *stream)
     lock_take(&give_lock);
     give_all(stream, NULL, &over);
     lock_give(&give_lock);
-    host_finish_list(over);
+    op_end_list(over);
 }
 
 void stream_lock_given(struct stream *stream)

@@ -52,7 +52,7 @@ static inline struct marker *stream_point_locked(struct stream *stream)
                 own->point->value ==
                     atomic_load_explicit(&stream->enqueued,
                                          memory_order_relaxed) &&
-                !atomic_load_explicit(&timeline_of(own)->failed_from,
+                !atomic_load_explicit(&stream->failure,
                                       memory_order_relaxed) &&
                 !stream_holds_locked(stream) &&
                 !context_is_lost(stream_context(stream));

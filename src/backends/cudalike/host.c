@@ -53,59 +53,17 @@ static void run(struct task *task)
     stream_drop(stream);
 }
 
-// Functions of one stream that never became items, in their order.
-static void run_refused(struct task *task)
-{
-    for (struct op *op = op_of(task), *next; op; op = next) {
-        struct stream *stream = op->stream;
-        next = op->next;
-        call(stream, op);
-        op_end(op);
-        stream_drop(stream);
-    }
-}
-
 // The stream is kept until its function was called.
-static void start(struct op *op, void (*how)(struct task *))
-{
-    struct task *task = task_of(op);
-    task->run = how;
-    if (!task_add(&host, task))
-        how(task);
-}
-
 void host_start(struct op *op)
 {
+    struct task *task = task_of(op);
     object_keep(&op->stream->object);  // which is listed
-    start(op, run);
+    task->run = run;
+    if (!task_add(&host, task))
+        run(task);
 }
 
 bool host_add(struct task *task)
 {
     return task_add(&owed, task);
-}
-
-// The last one of the host functions of its stream that follow each other.
-static struct op *last_of_row(struct op *op)
-{
-    while (op->next && op->next->kind == OP_HOST &&
-           op->next->stream == op->stream)
-        op = op->next;
-    return op;
-}
-
-void host_finish_list(struct op *over)
-{
-    for (struct op *op = over, *next; op; op = next) {
-        next = op->next;
-        if (op->kind == OP_HOST) {
-            struct op *last = last_of_row(op);
-            next = last->next;
-            last->next = NULL;
-            start(op, run_refused);
-            continue;
-        }
-        op_give_up(op);  // perhaps before it is done
-        op_end(op);
-    }
 }

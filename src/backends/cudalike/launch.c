@@ -295,8 +295,8 @@ static void put_markers(struct stream *stream, struct op *op, bool recorded)
         if (!launch_attribute_records(given))
             continue;
         if (recorded)
-            gpu_event_stand_for(launch_attribute_event(given), *marker,
-                                stream);
+            gpu_event_stand_for(launch_attribute_event(given), *marker, stream,
+                                op->sequence);
         else
             marker_drop(stream_context(stream), *marker);
         marker++;

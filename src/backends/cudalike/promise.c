@@ -189,6 +189,22 @@ static struct marker *add_waiter(struct gpu_event *own, struct waiter *waiter)
     return marker;
 }
 
+// Other threads may have submitted more before the wait. Unless whoever recorded
+// or broke the promise has the waiter already.
+static void correct_waiter(struct gpu_event *own, const struct waiter *waiter,
+                           uint64_t at)
+{
+    lock_take(&own->lock);
+    struct waiter *found = own->waiters;
+    while (found && found != waiter)
+        found = found->next;
+    if (found) {
+        found->at = at;
+        timeline_expect_failure(stream_timeline(found->stream), at);
+    }
+    lock_give(&own->lock);
+}
+
 // Unless whoever recorded or broke the promise has it already.
 static void take_waiter_back(struct gpu_event *own, struct waiter *waiter)
 {
@@ -226,11 +242,12 @@ static rnl_status wait_for(struct stream *stream, struct event *event)
         waiters_drop(waiter);
         return gpu_event_join(stream, event);
     }
-    rnl_status status = stream_wait_marker(stream, marker);
+    uint64_t at = waiter->at;
+    rnl_status status = stream_wait_marker(stream, marker, &at);
     if (status != RNL_OK)
         take_waiter_back(own, waiter);
-    else  // other threads may have submitted more before it
-        timeline_expect_failure(timeline, atomic_load(&stream->enqueued));
+    else
+        correct_waiter(own, waiter, at);
     marker_drop(event->object.context, marker);
     return status;
 }

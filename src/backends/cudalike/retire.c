@@ -123,6 +123,25 @@ void reaper_give(struct task *task, void (*how)(struct task *))
 
 // --- Entries -----------------------------------------------------------------
 
+// The entry is in the op, behind what graph.c has there.
+#define ENTRY_WORD 2
+_Static_assert(sizeof(struct retired) <=
+                   (OP_BACKEND_WORDS - ENTRY_WORD) * sizeof(uint64_t),
+               "an entry fits into its op");
+
+static struct retired *entry_of(struct op *op)
+{
+    return (struct retired *)(void *)&op->backend[ENTRY_WORD];
+}
+
+static struct op *op_of(struct task *task)
+{
+    return (struct op *)(void *)((char *)task - offsetof(struct op, backend) -
+                                 ENTRY_WORD * sizeof(uint64_t));
+}
+
+static void end_op(struct task *task);
+
 static struct retired *next_of(const struct retired *entry)
 {
     return (struct retired *)entry->task.next;
@@ -134,9 +153,9 @@ static void list_locked(struct timeline *timeline, struct retired *entry)
     struct retired *oldest = atomic_load(&timeline->retired), *before = NULL;
     if (oldest && timeline->retired_last->value <= entry->value)
         before = timeline->retired_last;
-    for (struct retired *at = oldest; !before && at; at = next_of(at))
-        if (at->value <= entry->value &&
-            (!at->task.next || next_of(at)->value > entry->value))
+    struct retired *at = oldest;
+    for (; !before && at && at->value <= entry->value; at = next_of(at))
+        if (!at->task.next || next_of(at)->value > entry->value)
             before = at;
     entry->task.next = before ? before->task.next : (struct task *)oldest;
     if (before)
@@ -159,13 +178,27 @@ void timeline_retire(struct timeline *timeline, uint64_t value,
     lock_give(&timeline->lock);
     if (!waits)
         end(&entry->task);
+    // The stream may have got there before it was listed, unseen.
+    else if (atomic_load(&timeline->completed) >= value)
+        timeline_end_retired(timeline);
+}
+
+// Launches of graphs that owe host functions are the progress thread's, which
+// has these called in their order.
+static bool is_left_to_service(struct retired *entry)
+{
+    if (entry->task.run != end_op || service_is_here())
+        return false;
+    const struct op *op = op_of(&entry->task);
+    return op->kind == OP_GRAPH && gpu_graph_owes(op);
 }
 
 static struct retired *take_complete(struct timeline *timeline)
 {
     lock_take(&timeline->lock);
     struct retired *entry = atomic_load(&timeline->retired);
-    if (entry && entry->value <= atomic_load(&timeline->completed))
+    if (entry && entry->value <= atomic_load(&timeline->completed) &&
+        !is_left_to_service(entry))
         atomic_store(&timeline->retired, next_of(entry));
     else
         entry = NULL;
@@ -217,23 +250,6 @@ struct op *op_keeper(const struct op *op)
     }
     keeper->sequence = op->sequence;
     return keeper;
-}
-
-// The entry is in the op, behind what graph.c has there.
-#define ENTRY_WORD 2
-_Static_assert(sizeof(struct retired) <=
-                   (OP_BACKEND_WORDS - ENTRY_WORD) * sizeof(uint64_t),
-               "an entry fits into its op");
-
-static struct retired *entry_of(struct op *op)
-{
-    return (struct retired *)(void *)&op->backend[ENTRY_WORD];
-}
-
-static struct op *op_of(struct task *task)
-{
-    return (struct op *)(void *)((char *)task - offsetof(struct op, backend) -
-                                 ENTRY_WORD * sizeof(uint64_t));
 }
 
 static void finish(struct task *task)
@@ -301,6 +317,15 @@ static void end_graph(struct op *op)
     task->run = call_for_graph;
     if (!owes || !host_add(task))
         reaper_give(task, finish_kept_graph);
+}
+
+void op_end_list(struct op *over)
+{
+    for (struct op *op = over, *next; op; op = next) {
+        next = op->next;
+        op_give_up(op);  // perhaps before it is done
+        op_end(op);
+    }
 }
 
 static void end_op(struct task *task)

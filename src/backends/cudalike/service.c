@@ -121,6 +121,7 @@ void service_pages_finish(struct gpu_context *gpu)
 #define NUMBER_WORD 0
 #define COUNTED_WORD 1  // of a copy: quiet.c counts it already
 #define TOLD_WORD 5
+#define DUE_ALWAYS UINT64_MAX  // of an item without a number
 
 static _Thread_local bool is_service;
 
@@ -155,11 +156,12 @@ void service_item_done(struct stream *stream, struct op *op,
                       op->sequence, false);
     if (op->kind == OP_COPY)
         quiet_copy_end(gpu_of(stream_context(stream)));
+    bool numbered = own->words && op->backend[TOLD_WORD] != DUE_ALWAYS;
     op_end_aside(op);  // what it calls may wait for what comes behind
-    if (own->words)
+    if (numbered)
         atomic_store_explicit(&own->words->finished, number,
                               memory_order_release);
-    if (own->words && driver_use_begin()) {
+    if (numbered && driver_use_begin()) {
         atomic_store_explicit(own->words->done, number, memory_order_release);
         driver_use_end();
     }
@@ -198,7 +200,8 @@ static bool run_item(struct stream *stream, struct op *op, bool asks)
 static bool is_due(struct stream *stream, const struct op *op)
 {
     const struct gpu_stream *own = gpu_stream_of(stream);
-    return context_is_lost(stream_context(stream)) ||
+    return op->backend[TOLD_WORD] == DUE_ALWAYS ||
+           context_is_lost(stream_context(stream)) ||
            (int32_t)(atomic_load_explicit(own->words->reached,
                                           memory_order_acquire) -
                      (uint32_t)op->backend[TOLD_WORD]) >= 0;
@@ -401,9 +404,14 @@ int service_ask_locked(struct stream *stream, struct op *op)
     return ask_locked(stream, op, !follows(stream, op));
 }
 
-bool service_ask_anyway_locked(struct stream *stream, struct op *op)
+void service_ask_anyway_locked(struct stream *stream, struct op *op)
 {
-    return gpu_stream_of(stream)->words && ask_locked(stream, op, false) == 0;
+    struct gpu_stream *own = gpu_stream_of(stream);
+    if (own->words && ask_locked(stream, op, false) == 0)
+        return;
+    op->backend[TOLD_WORD] = DUE_ALWAYS;
+    list_item(own, op);
+    service_wake();
 }
 
 // --- The thread ------------------------------------------------------------
@@ -442,6 +450,8 @@ static enum look look_at(struct stream *stream, bool asks, bool did)
     if (atomic_load(&timeline_of(own)->completed) <
         atomic_load(&stream->enqueued))
         status = asks ? gpu_stream_query(stream) : RNL_NOT_READY;
+    else if (atomic_load(&timeline_of(own)->retired))
+        timeline_end_retired(timeline_of(own));
     if (did)
         return LOOK_DID;
     bool moved = atomic_load(&timeline_of(own)->completed) != before;

@@ -30,9 +30,9 @@ static inline rnl_status service_list_locked(struct stream *stream)
 // service's on 0 only. With the stream's lock held and its context current.
 int service_ask_locked(struct stream *stream, struct op *op);
 
-// The same for a host function that the driver refused to ask for: behind what
-// was asked before. False: it cannot be.
-bool service_ask_anyway_locked(struct stream *stream, struct op *op);
+// The same for a host function that the driver refused to ask for: its turn comes
+// behind what was asked before.
+void service_ask_anyway_locked(struct stream *stream, struct op *op);
 
 // The device is about to wait for what the service was asked: a call that waits
 // for the device has to wait for the copies among it. With the stream's lock.
@@ -66,10 +66,8 @@ struct op *service_next_host(struct stream *stream);
 // another thread. False: there is none.
 struct task;
 bool host_add(struct task *task);
-// Finishes ops that the driver was given or that it refused: a host function
-// among them was refused, and is called with the failure; whoever puts it there
-// keeps the stream for it.
-void host_finish_list(struct op *over);
+// Finishes ops that the driver was given or that it refused.
+void op_end_list(struct op *over);
 
 // Around what the library's threads do with the driver and its page-locked
 // memory, and callers with that which is the library's. False when the process

@@ -200,7 +200,7 @@ static rnl_status wait_for(struct stream *stream, struct shared_event *shared,
     if (!wait)
         return fail_status();
     // The marker is held, and so is the wait, which may fail therefore.
-    rnl_status status = stream_wait_marker(stream, wait->marker);
+    rnl_status status = stream_wait_marker(stream, wait->marker, &wait->at);
     if (status == RNL_OK)
         list_wait(wait);
     else

@@ -202,19 +202,14 @@ static void give_up_locked(struct stream *stream, struct op *op, int code,
                            struct op **over)
 {
     stream_refuse_late(stream, op, code);
-    while (*over)  // functions are called in their order
-        over = &(*over)->next;
     while (op) {
         struct op *next = op->next;
         give_up_note(op);
-        if (op->kind != OP_HOST ||
-            (service_ask_locked(stream, op) != 0 &&
-             !service_ask_anyway_locked(stream, op))) {
-            if (op->kind == OP_HOST)  // its function is called without locks
-                object_keep(&stream->object);
-            op->next = NULL;
+        if (op->kind != OP_HOST) {
+            op->next = *over;
             *over = op;
-            over = &op->next;
+        } else if (service_ask_locked(stream, op) != 0) {
+            service_ask_anyway_locked(stream, op);
         }
         op = next;
     }
@@ -410,7 +405,7 @@ static __attribute__((noinline)) rnl_status submit(struct stream *stream,
     else
         current_back(gpu, before);
     lock_give(&own->lock);
-    host_finish_list(over);
+    op_end_list(over);
     return code == 0 ? status : driver_fail(context, code, op_name(first));
 }
 
@@ -566,7 +561,8 @@ rnl_status stream_hold_marker_locked(struct stream *stream, enum op_kind kind,
     return RNL_OK;
 }
 
-rnl_status stream_wait_marker(struct stream *stream, struct marker *marker)
+rnl_status stream_wait_marker(struct stream *stream, struct marker *marker,
+                              uint64_t *out_at)
 {
     struct context *context = stream_context(stream);
     struct gpu_stream *own = gpu_stream_of(stream);
@@ -578,6 +574,8 @@ rnl_status stream_wait_marker(struct stream *stream, struct marker *marker)
         status = stream_hold_marker_locked(stream, OP_WAIT, marker, true);
     else if (status == RNL_OK)
         code = give_wait_locked(stream, marker);
+    if (status == RNL_OK && code == 0)
+        *out_at = atomic_load(&stream->enqueued);
     lock_give(&own->lock);
     // Who shares it meanwhile gives what is held by now.
     if (atomic_load(&own->shared))
@@ -630,9 +628,9 @@ static rnl_status join(struct stream *stream, struct stream *other)
         stream_inherit(stream, stream_get_failure(other));
         return RNL_OK;
     }
-    uint64_t at = atomic_load(&stream->enqueued) + 1;
+    uint64_t at = 0;
     struct marker *marker = take_record(other);
-    status = marker ? stream_wait_marker(stream, marker) : fail_status();
+    status = marker ? stream_wait_marker(stream, marker, &at) : fail_status();
     marker_drop(context, marker);
     return status == RNL_OK ? follow(stream, other, at) : status;
 }

@@ -16,7 +16,7 @@ struct dependent {
 struct timeline timeline_ended = {.references = 1, .completed = UINT64_MAX};
 
 static struct lock pool_lock;   // guards the next two
-static struct timeline *unused; // kept while there is any timeline
+static struct timeline *unused; // kept while a context may have late calls
 static size_t used;
 
 static struct timeline *take_unused(void)
@@ -33,11 +33,18 @@ static struct timeline *take_unused(void)
 
 static void put_unused(struct timeline *timeline)
 {
-    struct timeline *rest = NULL;
     lock_take(&pool_lock);
     timeline->next = unused;
     unused = timeline;
-    if (--used == 0) {
+    used--;
+    lock_give(&pool_lock);
+}
+
+void timelines_trim(void)
+{
+    struct timeline *rest = NULL;
+    lock_take(&pool_lock);
+    if (used == 0) {
         rest = unused;
         unused = NULL;
     }
@@ -194,7 +201,8 @@ void timeline_note_failure(struct stream *stream, uint64_t at)
     if (!failure)
         return;
     lock_take(&timeline->lock);
-    if (!timeline->failure)
+    // A reset may have ended it meanwhile.
+    if (!timeline->failure && atomic_load(&stream->failure) == failure)
         set_failure_locked(timeline, failure, at);
     lock_give(&timeline->lock);
     failure_drop(failure);
@@ -243,6 +251,18 @@ void timeline_fail(struct stream *stream, struct failure *failure, uint64_t at,
     failure_drop(failure);
 }
 
+// False with its failure, or NULL, if that is decided.
+static bool may_yet_fail(struct point point, struct failure **out_failure)
+{
+    struct timeline *timeline = point.timeline;
+    lock_take(&timeline->lock);
+    *out_failure = failure_locked(timeline, point.value);
+    bool may = !*out_failure && atomic_load(&timeline->fallible) &&
+               atomic_load(&timeline->completed) < point.value;
+    lock_give(&timeline->lock);
+    return may;
+}
+
 // Lists the dependent, unless the point has failed or cannot fail any more.
 static struct failure *list_dependent(struct timeline *timeline,
                                       struct dependent *dependent,
@@ -267,6 +287,13 @@ bool timeline_depend(struct point point, struct stream *stream, uint64_t at)
     if (!point.timeline || timeline_is_sound(point.timeline) ||
         !object_keep_if_alive(&stream->object))
         return true;
+    struct failure *known;
+    if (!may_yet_fail(point, &known)) {
+        if (known)
+            timeline_fail(stream, known, at, true);
+        object_drop(&stream->object);
+        return true;
+    }
     struct dependent *dependent = mem_allocate(sizeof *dependent);
     if (!dependent) {
         object_drop(&stream->object);
@@ -350,20 +377,25 @@ static void step_over_locked(struct stream *stream)
     atomic_store(&stream->enqueued, last + 1);
 }
 
-// With the stream's lock held.
+// With the stream's lock held. What nobody asks for is not kept.
 static struct failure_span *end_failure_locked(struct stream *stream,
                                                struct failure_span *room)
 {
     struct timeline *timeline = stream_timeline(stream);
+    struct failure_span *surplus = room;
     lock_take(&timeline->lock);
     struct failure_span span = {timeline->failure,
                                 atomic_load(&timeline->failed_from),
                                 atomic_load(&stream->enqueued), NULL};
     timeline->failure = NULL;
-    atomic_store(&timeline->has_history, true);
+    if (span.failure && span.from <= span.to) {
+        atomic_store(&timeline->has_history, true);
+        surplus = failure_history_add(&timeline->history, span, room);
+    } else {
+        failure_drop(span.failure);
+    }
     atomic_store(&timeline->failed_from, 0);
-    struct failure_span *surplus =
-        failure_history_add(&timeline->history, span, room);
+    stream_clear_failure(stream);
     lock_give(&timeline->lock);
     return surplus;
 }
@@ -371,14 +403,16 @@ static struct failure_span *end_failure_locked(struct stream *stream,
 void gpu_stream_reset(struct stream *stream)
 {
     struct gpu_stream *own = gpu_stream_of(stream);
-    struct failure_span *room = NULL;
-    timeline_note_failure(stream, atomic_load(&stream->enqueued));
+    timeline_note_failure(stream, atomic_load(&stream->enqueued) + 1);
     if (!atomic_load(&timeline_of(own)->failed_from))
         return;
-    room = mem_allocate(sizeof *room);
+    struct failure_span *room = mem_allocate(sizeof *room);
     lock_take(&own->lock);
     struct failure_span *surplus = end_failure_locked(stream, room);
     step_over_locked(stream);
+    struct marker *point = own->point;  // it may stand for the failure's end
+    own->point = NULL;
     lock_give(&own->lock);
+    marker_drop(stream_context(stream), point);
     failure_spans_drop(surplus);
 }

@@ -34,8 +34,7 @@ struct timeline {
     struct timeline *next;        // among those to be used again
 };
 
-// Stands for the timeline of a stream that is gone: all is complete. Calls may
-// come late to a stream, so its timeline stays memory of a timeline, too.
+// Stands for the timeline of a stream that is gone: all is complete.
 extern struct timeline timeline_ended;
 
 // A point of a timeline that something waits for. A NULL timeline is a point
@@ -47,6 +46,9 @@ struct point {
 
 // NULL without memory.
 struct timeline *timeline_create(uint64_t stream_id);
+// With the last context of a driver gone: gives memory back. Until then it stays
+// that of timelines, since calls may come late to a stream that is gone.
+void timelines_trim(void);
 // NULL is fine for both.
 struct timeline *timeline_retain(struct timeline *timeline);
 void timeline_release(struct timeline *timeline);
