@@ -265,6 +265,8 @@ bool steady_find(struct emitter *e);
 // of a kernel have barriers.
 bool steady_unrolls(const struct emitter *e);
 bool steady_loops(const struct kernel *kernel);
+// How many blocks go together where lanes are blocks (group.c).
+unsigned blocks_across(const struct kernel *kernel, unsigned width);
 
 // group.c: several blocks together. Whether a kernel lets them; how many there
 // may be, given the threads and the bytes of a block's records: returns the

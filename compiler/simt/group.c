@@ -175,10 +175,10 @@ LLVMValueRef group_find_most(struct emitter *e, LLVMValueRef threads,
 
 // How many blocks go together where they are lanes: a chunk of them, or a long
 // row, of which each thread runs before the next one of any block.
-static unsigned most_across(const struct emitter *e)
+unsigned blocks_across(const struct kernel *kernel, unsigned width)
 {
-    bool rows = e->kernel->uses_y && steady_loops(e->kernel);
-    return rows ? ROW_THREADS : e->width;
+    bool rows = kernel->uses_y && steady_loops(kernel);
+    return rows ? ROW_THREADS : width;
 }
 
 // Blocks of a group differ only in x, or in y where lanes lie along y.
@@ -187,7 +187,7 @@ LLVMValueRef group_begin(struct emitter *e, LLVMValueRef left)
     LLVMBuilderRef b = e->builder;
     unsigned axis = lanes_axis(e->variant);
     if (e->variant->along == LANES_BLOCKS)
-        e->group.most = number32(e, most_across(e));
+        e->group.most = number32(e, blocks_across(e->kernel, e->width));
     LLVMValueRef row =
         LLVMBuildSub(b, e->grid_size[axis], e->block_index[axis], "");
     LLVMValueRef most =

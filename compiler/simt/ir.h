@@ -117,7 +117,8 @@ struct kernel {
     bool has_shared;              // variables in shared memory
     bool waits;                   // for other threads, as the source says
     bool strides;                 // has loops over the grid, interchanged
-    bool across;                  // has code whose lanes are blocks
+    unsigned across;              // blocks that its code runs together where
+                                  // lanes are blocks; 0: it has none such
     bool compact;                 // made into short code rather than fast
     bool huge;                    // and without a version for complete chunks
     unsigned woven;               // lanes that rows of elements are for

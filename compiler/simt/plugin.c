@@ -238,7 +238,8 @@ static unsigned flags_of(const struct kernel *kernel)
 {
     return (kernel->waits ? RNL_CPU_KERNEL_WAITS : 0) |
            (kernel->strides ? RNL_CPU_KERNEL_STRIDES : 0) |
-           (kernel->across ? RNL_CPU_KERNEL_ACROSS : 0);
+           (kernel->across ? RNL_CPU_KERNEL_ACROSS : 0) |
+           (kernel->across > 32 ? RNL_CPU_KERNEL_ROWS : 0);
 }
 
 // Whether some kernel is refused, which is tier F's then.

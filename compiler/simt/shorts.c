@@ -145,6 +145,7 @@ static bool computes(const struct parts *parts, LLVMValueRef at)
 static bool is_narrow_cut(LLVMValueRef at)
 {
     return LLVMIsATruncInst(at) &&
+           LLVMGetTypeKind(LLVMTypeOf(at)) == LLVMVectorTypeKind &&
            LLVMGetIntTypeWidth(LLVMGetElementType(LLVMTypeOf(at))) <= 16;
 }
 

@@ -347,7 +347,8 @@ static struct plan plan_variants(struct kernel *kernel)
     if (small && along == LANES_X && !kernel->fixed && is_free(kernel))
         plan.wanted[choose_thin(kernel, &plan, false)] = true;
     plan.wanted[WHOLE] = gains_whole(kernel, &plan);
-    kernel->across |= plan.wanted[ACROSS];
+    if (plan.wanted[ACROSS])
+        kernel->across = blocks_across(kernel, width);
     return plan;
 }
 
@@ -473,7 +474,8 @@ static bool emit_fixed(struct kernel *kernel)
         return false;
     const unsigned *size = kernel->fixed;
     int chosen = choose_for(kernel, &plan);
-    kernel->across = chosen == ACROSS;
+    kernel->across =
+        chosen == ACROSS ? blocks_across(kernel, plan.width) : 0;
     int other = size[1] * size[2] == 1 ? ROWS : COLUMNS;
     LLVMValueRef made = emit_variant(kernel, &plan.variants[chosen]);
     LLVMValueRef narrow = chosen == ACROSS && !kernel->refusal

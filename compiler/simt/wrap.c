@@ -212,15 +212,20 @@ static bool is_index_at_once(const struct shapes *shapes, LLVMValueRef cast)
         if (!LLVMIsAGetElementPtrInst(address) ||
             LLVMGetInstructionParent(address) != LLVMGetInstructionParent(at))
             continue;
-        for (int i = 1; i < LLVMGetNumOperands(address); i++)
-            if (slots_resolve(kernel, LLVMGetOperand(address, i)) == cast)
-                return true;
+        if (LLVMGetNumOperands(address) == 2 &&
+            slots_resolve(kernel, LLVMGetOperand(address, 1)) == cast)
+            return true;
     }
     return false;
 }
 
 bool shape_widens_signed(const struct shapes *shapes, LLVMValueRef cast)
 {
-    return is_index_only(shapes, cast, 0) || is_index_at_once(shapes, cast) ||
+    // Of numbers that fall from lane to lane, that of lane 0 may have wrapped
+    // where lane 0 takes no part.
+    struct shape shape = shape_of(shapes, LLVMGetOperand(cast, 0));
+    bool falls = shape.kind == SHAPE_AFFINE && shape.stride < 0;
+    return (!falls && (is_index_only(shapes, cast, 0) ||
+                       is_index_at_once(shapes, cast))) ||
            stays_signed(shapes, LLVMGetOperand(cast, 0), 0);
 }

@@ -198,7 +198,8 @@ typedef struct rnl_cpu_parameter {
                                    // (--tier=F, -G) asked for that
 #define RNL_CPU_KERNEL_ACROSS 8u   // neighbours in x are run together where
                                    // blocks have one thread in x: a call is
-                                   // best given whole rows of the grid
+                                   // best given 32 blocks of a row
+#define RNL_CPU_KERNEL_ROWS 16u    // … or a whole row of the grid
 
 #define RNL_CPU_REASON_SIZE 128u
 

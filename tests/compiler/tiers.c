@@ -442,7 +442,8 @@ RNL_TEST(lanes_across_blocks_are_told)
         built_write(&built, "k.cu", source);
         built_make(&built, "--source @/k.cu --option --tier=B");
         assert_int_equal(built_kernel(&built, "k")->flags,
-                         i == 0 ? RNL_CPU_KERNEL_ACROSS : 0);
+                         i == 0 ? RNL_CPU_KERNEL_ACROSS | RNL_CPU_KERNEL_ROWS
+                                : 0);
         built_close(&built);
     }
 }

@@ -179,6 +179,36 @@ RNL_TEST(a_wait_node_waits_for_records_before_the_launch_only)
     drop_recorder();
 }
 
+// A stream that has failed records an event, which a graph waits for before it
+// records `reached`.
+RNL_TEST(a_record_behind_a_wait_node_fails_with_it)
+{
+    suite_need(RNL_FEATURE_PROMISES);
+    rnl_event promise;
+    make_recorder();
+    rnl_graph passing = new_graph();
+    rnl_node wait =
+        event_node(passing, RNL_NODE_EVENT_WAIT, RNL_AT_START, other);
+    event_node(passing, RNL_NODE_EVENT_RECORD, RNL_AFTER(wait), reached);
+    rnl_graph_exec passes = instantiate(passing);
+    expect_ok(rnl_event_create(suite_context(),
+                               RNL_EVENT_OPTIONS(.promise = true), &promise));
+    expect_ok(rnl_enqueue_wait_event(first, promise));
+    expect_ok(rnl_enqueue_event_record(first, other));
+    expect_ok(rnl_event_release(promise));
+    assert_status(rnl_stream_synchronize(first, LIMIT),
+                  RNL_ERROR_DEPENDENCY_FAILED);
+    expect_ok(rnl_enqueue_graph(second, passes));
+    assert_status(rnl_event_synchronize(reached, LIMIT),
+                  RNL_ERROR_DEPENDENCY_FAILED);
+    assert_status(rnl_stream_synchronize(second, LIMIT),
+                  RNL_ERROR_DEPENDENCY_FAILED);
+    expect_ok(rnl_stream_reset_and_wait(first));
+    expect_ok(rnl_stream_reset_and_wait(second));
+    drop_both(passing, passes);
+    drop_recorder();
+}
+
 static rnl_status fail_now(const rnl_native_call *call)
 {
     (void)call;

@@ -46,6 +46,15 @@ static void stays(const char *body, const char *what)
         fail_msg("%s does not stay: %s", what, text);
 }
 
+// Scalars of any width are left alone.
+RNL_TEST(numbers_that_are_no_vectors_stay)
+{
+    char *text = changed("  %q = zext i8 %n to i64\n"
+                         "  %o = trunc i64 %q to i33\n"
+                         "  store i33 %o, ptr %p\n");
+    assert_non_null(strstr(text, "trunc i64 %q to i33"));
+}
+
 RNL_TEST(sums_of_bytes_are_of_16_bits)
 {
     char *text = changed(

@@ -109,7 +109,8 @@ static void run_region(run_fn *run, uint64_t total, bool in_rows)
 {
     struct pool *pool;
     struct region region = {
-        .run = run, .total = total, .in_rows = in_rows, .history = &history};
+        .run = run, .total = total, .unit = 1,
+        .in_rows = in_rows, .history = &history};
     atomic_init(&region.participants, 1);
     atomic_store(&first_part, 0);
     atomic_store(&largest_part, 0);

@@ -21,11 +21,15 @@
 #define SMALL_BYTES ((size_t)64 << 10)
 #define SMALL_THREADS 4096u
 
-// Blocks of a unit where lanes are blocks, and units of a launch that is shared
-// well.
+// Blocks of a unit where lanes are blocks, and units for each thread of a
+// launch that is shared well.
 #define ACROSS_LEAST 32
 #define ACROSS_MOST 1024
-#define ACROSS_UNITS 16
+#define ACROSS_UNITS 8
+
+// Threads of a block in y from which on code for blocks of any size makes lanes
+// of blocks.
+#define ACROSS_TALL 9
 
 static uint64_t volume(const rnl_dim3 *dim)
 {
@@ -178,10 +182,13 @@ static rnl_status run_across(const struct region *region, uint64_t first,
 
 // How many blocks are best run together where lanes are blocks: a row of the
 // grid, or less of it, so that a small grid is shared.
-static uint64_t blocks_across(const rnl_dim3 *grid)
+static uint64_t blocks_across(const struct pool *pool, const rnl_dim3 *grid,
+                              bool rows)
 {
-    uint64_t size = grid->x < ACROSS_MOST ? grid->x : ACROSS_MOST;
-    while (size > ACROSS_LEAST && volume(grid) / size < ACROSS_UNITS)
+    uint64_t most = rows ? ACROSS_MOST : ACROSS_LEAST;
+    uint64_t size = grid->x < most ? grid->x : most;
+    while (size > ACROSS_LEAST &&
+           volume(grid) / size < (uint64_t)ACROSS_UNITS * pool->width)
         size /= 2;
     return size;
 }
@@ -194,12 +201,14 @@ static rnl_status run_grid(const struct region *region, uint64_t first,
     return run_blocks(region, first * blocks, count * blocks, message);
 }
 
-static void plan_across(struct region *region, const struct op_kernel *kernel)
+static void plan_across(const struct pool *pool, struct region *region,
+                        const struct op_kernel *kernel, bool rows)
 {
     if (kernel->block.x > 1 || kernel->grid.x < ACROSS_LEAST / 2 ||
-        volume(&kernel->cluster) > 1)
+        volume(&kernel->cluster) > 1 ||
+        (!region->special && kernel->block.y < ACROSS_TALL))
         return;
-    region->unit = blocks_across(&kernel->grid);
+    region->unit = blocks_across(pool, &kernel->grid, rows);
     region->total = (region->total + region->unit - 1) / region->unit;
     region->run = run_across;
 }
@@ -214,7 +223,8 @@ static uint32_t flags_of(const struct region *region,
                            : function->kernel->flags;
 }
 
-static void plan_kernel(struct region *region, const struct op_kernel *kernel)
+static void plan_kernel(const struct pool *pool, struct region *region,
+                        const struct op_kernel *kernel)
 {
     struct cpu_function *function = function_native(kernel->function);
     const rnl_dim3 *cluster = &kernel->cluster;
@@ -232,7 +242,7 @@ static void plan_kernel(struct region *region, const struct op_kernel *kernel)
         region->total = 1;
         region->run = run_grid;
     } else if (flags & RNL_CPU_KERNEL_ACROSS) {
-        plan_across(region, kernel);
+        plan_across(pool, region, kernel, flags & RNL_CPU_KERNEL_ROWS);
     }
 }
 
@@ -354,10 +364,11 @@ static uint64_t units_of(size_t width, uint64_t rows)
 }
 
 // Fills in `run` and `total`; true when the op should be shared from the start.
-static bool plan(struct region *region, const struct op *op)
+static bool plan(const struct pool *pool, struct region *region,
+                 const struct op *op)
 {
     if (op->kind == OP_KERNEL) {
-        plan_kernel(region, &op->kernel);
+        plan_kernel(pool, region, &op->kernel);
         return false;
     }
     bool copies = op->kind == OP_COPY;
@@ -411,6 +422,7 @@ rnl_status op_perform(struct pool *pool, struct queue *queue,
     region.scope = (struct stop_scope){
         queue, limit ? clock_deadline(limit) : 0, watch};
     region.in_rows = false;
+    region.unit = 1;
     region.open = false;
     region.history = NULL;
     region.take = NULL;
@@ -422,7 +434,7 @@ rnl_status op_perform(struct pool *pool, struct queue *queue,
     atomic_init(&region.spent, 0);
     atomic_init(&region.long_ticks, 0);
     atomic_init(&region.long_units, 0);
-    bool parallel = plan(&region, op);
+    bool parallel = plan(pool, &region, op);
     struct special *special = watched(op);
     uint64_t start = special ? clock_now() : 0;
     rnl_status status = region_run(pool, &region, parallel);

@@ -224,7 +224,8 @@ static void note_history(struct region *region)
     uint64_t spent = atomic_load(&region->spent);
     if (spent > EXPECT_TICKS) {
         times.mean = spent * FRACTION / region->total + 1;
-        times.longest = longest_of(region, times.mean);
+        times.longest = longest_of(region, times.mean) / region->unit;
+        times.mean = (times.mean + region->unit - 1) / region->unit;
     }
     history_note(region->history, &times);
 }
@@ -529,7 +530,9 @@ static double foresee(const struct pool *pool, struct region *region)
 {
     if (!region->history)
         return 0;
-    struct unit_times times = history_get(region->history);
+    struct unit_times times = history_get(region->history);  // of blocks
+    times.mean *= region->unit;
+    times.longest *= region->unit;
     double all = (double)times.mean * (double)region->total / FRACTION;
     if (all <= EXPECT_TICKS)
         return 0;

@@ -189,8 +189,8 @@ static struct marker *add_waiter(struct gpu_event *own, struct waiter *waiter)
     return marker;
 }
 
-// Other threads may have submitted more before the wait. Unless whoever recorded
-// or broke the promise has the waiter already.
+// Other threads may have submitted more before the wait. Nothing is left to do
+// if whoever recorded or broke the promise has the waiter already.
 static void correct_waiter(struct gpu_event *own, const struct waiter *waiter,
                            uint64_t at)
 {

@@ -30,8 +30,8 @@ static inline rnl_status service_list_locked(struct stream *stream)
 // service's on 0 only. With the stream's lock held and its context current.
 int service_ask_locked(struct stream *stream, struct op *op);
 
-// The same for a host function that the driver refused to ask for: its turn comes
-// behind what was asked before.
+// The same for a host function that the driver refused to ask for: its turn
+// comes behind what was asked before.
 void service_ask_anyway_locked(struct stream *stream, struct op *op);
 
 // The device is about to wait for what the service was asked: a call that waits

@@ -46,8 +46,8 @@ struct point {
 
 // NULL without memory.
 struct timeline *timeline_create(uint64_t stream_id);
-// With the last context of a driver gone: gives memory back. Until then it stays
-// that of timelines, since calls may come late to a stream that is gone.
+// With the last context gone, gives memory back. Until then it stays memory of
+// timelines, since calls may come late to a stream that is gone.
 void timelines_trim(void);
 // NULL is fine for both.
 struct timeline *timeline_retain(struct timeline *timeline);
