@@ -216,6 +216,45 @@ RNL_TEST(each_record_has_a_failure_of_its_own)
     close_failed(failed);
 }
 
+// The core fails the stream: it gave the driver nothing of the batch.
+static void refuse_a_batch(void)
+{
+    fake_fail("cuMemsetD32Async", 1, 2, 1);
+    rnl_enqueue_fill(stream, word, 0, 4, 9, 4);
+    rnl_stream_flush(stream);
+    assert_true(rnl_stream_synchronize(stream, RNL_FOREVER) != RNL_OK);
+    fake_fail("cuMemsetD32Async", 0, 0, 0);
+}
+
+RNL_TEST(a_refused_batch_fails_no_record_before_it)
+{
+    open_with(RNL_STREAM_NON_BLOCKING | RNL_STREAM_BATCHED, true);
+    assert_ok(rnl_enqueue_fill(stream, word, 0, 4, 1, 4));
+    assert_ok(rnl_enqueue_event_record(stream, first));
+    assert_ok(rnl_stream_synchronize(stream, RNL_FOREVER));
+    refuse_a_batch();
+    assert_ok(rnl_stream_reset_and_wait(stream));
+    assert_ok(rnl_event_query(first));
+    assert_ok(rnl_enqueue_wait_event(other, first));
+    assert_ok(rnl_stream_synchronize(other, RNL_FOREVER));
+    close_all();
+}
+
+RNL_TEST(a_record_behind_a_refused_batch_fails_alone)
+{
+    open_with(RNL_STREAM_NON_BLOCKING | RNL_STREAM_BATCHED, false);
+    assert_ok(rnl_enqueue_fill(stream, word, 0, 4, 1, 4));
+    assert_ok(rnl_enqueue_event_record(stream, first));
+    assert_ok(rnl_stream_synchronize(stream, RNL_FOREVER));
+    refuse_a_batch();
+    rnl_status status = rnl_enqueue_event_record(stream, second);
+    if (status == RNL_OK)
+        assert_true(rnl_event_synchronize(second, RNL_FOREVER) != RNL_OK);
+    assert_ok(rnl_event_query(first));
+    assert_ok(rnl_stream_reset_and_wait(stream));
+    close_all();
+}
+
 // What comes between the driver's answer and what its caller makes of it.
 static struct driver real, between;
 static _Thread_local rnl_stream comes_between;
