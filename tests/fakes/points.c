@@ -216,9 +216,13 @@ RNL_TEST(each_record_has_a_failure_of_its_own)
     close_failed(failed);
 }
 
-// The core fails the stream: it gave the driver nothing of the batch.
-static void refuse_a_batch(void)
+// `first` is recorded and complete. Then the core fails the stream, which gave
+// the driver nothing of the next batch.
+static void refuse_a_batch_behind_first(void)
 {
+    assert_ok(rnl_enqueue_fill(stream, word, 0, 4, 1, 4));
+    assert_ok(rnl_enqueue_event_record(stream, first));
+    assert_ok(rnl_stream_synchronize(stream, RNL_FOREVER));
     fake_fail("cuMemsetD32Async", 1, 2, 1);
     rnl_enqueue_fill(stream, word, 0, 4, 9, 4);
     rnl_stream_flush(stream);
@@ -229,10 +233,7 @@ static void refuse_a_batch(void)
 RNL_TEST(a_refused_batch_fails_no_record_before_it)
 {
     open_with(RNL_STREAM_NON_BLOCKING | RNL_STREAM_BATCHED, true);
-    assert_ok(rnl_enqueue_fill(stream, word, 0, 4, 1, 4));
-    assert_ok(rnl_enqueue_event_record(stream, first));
-    assert_ok(rnl_stream_synchronize(stream, RNL_FOREVER));
-    refuse_a_batch();
+    refuse_a_batch_behind_first();
     assert_ok(rnl_stream_reset_and_wait(stream));
     assert_ok(rnl_event_query(first));
     assert_ok(rnl_enqueue_wait_event(other, first));
@@ -243,10 +244,7 @@ RNL_TEST(a_refused_batch_fails_no_record_before_it)
 RNL_TEST(a_record_behind_a_refused_batch_fails_alone)
 {
     open_with(RNL_STREAM_NON_BLOCKING | RNL_STREAM_BATCHED, false);
-    assert_ok(rnl_enqueue_fill(stream, word, 0, 4, 1, 4));
-    assert_ok(rnl_enqueue_event_record(stream, first));
-    assert_ok(rnl_stream_synchronize(stream, RNL_FOREVER));
-    refuse_a_batch();
+    refuse_a_batch_behind_first();
     rnl_status status = rnl_enqueue_event_record(stream, second);
     if (status == RNL_OK)
         assert_true(rnl_event_synchronize(second, RNL_FOREVER) != RNL_OK);

@@ -19,14 +19,14 @@ static struct lock pool_lock;   // guards the next two
 static struct timeline *unused; // kept while a context may have late calls
 static size_t used;
 
+// Counts one as used, and returns memory for it if there is some.
 static struct timeline *take_unused(void)
 {
     lock_take(&pool_lock);
     struct timeline *timeline = unused;
-    if (timeline) {
+    if (timeline)
         unused = timeline->next;
-        used++;
-    }
+    used++;
     lock_give(&pool_lock);
     return timeline;
 }
@@ -70,13 +70,11 @@ static void empty(struct timeline *timeline)
 struct timeline *timeline_create(uint64_t stream_id)
 {
     struct timeline *timeline = take_unused();
-    if (!timeline) {
-        timeline = mem_allocate(sizeof *timeline);
-        if (!timeline)
-            return NULL;
+    if (!timeline && !(timeline = mem_allocate(sizeof *timeline))) {
         lock_take(&pool_lock);
-        used++;
+        used--;
         lock_give(&pool_lock);
+        return NULL;
     }
     atomic_store(&timeline->references, 1);
     atomic_store(&timeline->submitted, 0);
@@ -147,7 +145,7 @@ void timeline_complete(struct timeline *timeline, uint64_t value)
     raise(&timeline->completed, value);
     if (atomic_load_explicit(&timeline->fallible, memory_order_relaxed))
         drop_dependents(take_settled(timeline));
-    // Without the lock: the progress thread comes by again.
+    // An entry that is listed at this moment is seen by timeline_retire.
     if (atomic_load_explicit(&timeline->retired, memory_order_relaxed))
         timeline_end_retired(timeline);
 }
@@ -251,49 +249,29 @@ void timeline_fail(struct stream *stream, struct failure *failure, uint64_t at,
     failure_drop(failure);
 }
 
-// False with its failure, or NULL, if that is decided.
-static bool may_yet_fail(struct point point, struct failure **out_failure)
+// Whether the point may yet fail; else its failure, or NULL. A point that may
+// gets the dependent listed, unless that is NULL.
+static bool may_yet_fail(struct point point, struct dependent *dependent,
+                         struct failure **out_failure)
 {
     struct timeline *timeline = point.timeline;
     lock_take(&timeline->lock);
     *out_failure = failure_locked(timeline, point.value);
     bool may = !*out_failure && atomic_load(&timeline->fallible) &&
                atomic_load(&timeline->completed) < point.value;
-    lock_give(&timeline->lock);
-    return may;
-}
-
-// Lists the dependent, unless the point has failed or cannot fail any more.
-static struct failure *list_dependent(struct timeline *timeline,
-                                      struct dependent *dependent,
-                                      bool *out_listed)
-{
-    lock_take(&timeline->lock);
-    struct failure *failure = failure_locked(timeline, dependent->value);
-    *out_listed =
-        !failure && atomic_load(&timeline->fallible) &&
-        atomic_load(&timeline->completed) < dependent->value;
-    if (*out_listed) {
+    if (may && dependent) {
         dependent->next = timeline->dependents;
         timeline->dependents = dependent;
     }
     lock_give(&timeline->lock);
-    return failure;
+    return may;
 }
 
-bool timeline_depend(struct point point, struct stream *stream, uint64_t at)
+// The stream is kept: the dependent takes that over.
+static bool add_dependent(struct point point, struct stream *stream,
+                          uint64_t at)
 {
-    // A stream that is gone is told of nothing.
-    if (!point.timeline || timeline_is_sound(point.timeline) ||
-        !object_keep_if_alive(&stream->object))
-        return true;
-    struct failure *known;
-    if (!may_yet_fail(point, &known)) {
-        if (known)
-            timeline_fail(stream, known, at, true);
-        object_drop(&stream->object);
-        return true;
-    }
+    struct failure *failure;
     struct dependent *dependent = mem_allocate(sizeof *dependent);
     if (!dependent) {
         object_drop(&stream->object);
@@ -302,15 +280,27 @@ bool timeline_depend(struct point point, struct stream *stream, uint64_t at)
     *dependent = (struct dependent){NULL, stream, point.value, at};
     // Threads that use the same stream may have put the wait behind more.
     uint64_t last = atomic_load(&stream->enqueued);
-    timeline_expect_failure(stream_timeline(stream),
-                            last > at ? last : at);
-    bool listed;
-    struct failure *failure =
-        list_dependent(point.timeline, dependent, &listed);
+    timeline_expect_failure(stream_timeline(stream), last > at ? last : at);
+    if (may_yet_fail(point, dependent, &failure))
+        return true;
     if (failure)
         timeline_fail(stream, failure, at, true);
-    if (!listed)
-        drop_dependents(dependent);
+    drop_dependents(dependent);
+    return true;
+}
+
+bool timeline_depend(struct point point, struct stream *stream, uint64_t at)
+{
+    struct failure *failure;
+    // A stream that is gone is told of nothing.
+    if (!point.timeline || timeline_is_sound(point.timeline) ||
+        !object_keep_if_alive(&stream->object))
+        return true;
+    if (may_yet_fail(point, NULL, &failure))
+        return add_dependent(point, stream, at);
+    if (failure)
+        timeline_fail(stream, failure, at, true);
+    object_drop(&stream->object);
     return true;
 }
 
