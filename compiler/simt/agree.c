@@ -5,8 +5,8 @@
 // Conditions within conditions that are looked at.
 enum { DEPTH_MOST = 4 };
 
-// What is compared grows by the same from lane to lane. Its type counts far
-// more than the lanes of a chunk.
+// True for an integer with a constant positive stride between lanes, of a type
+// wide enough that a chunk's lanes do not wrap it often.
 static bool grows(const struct emitter *e, LLVMValueRef value)
 {
     struct shape shape = shape_of(&e->shapes, value);

@@ -105,7 +105,7 @@ static uint64_t ahead_of(struct emitter *e, LLVMValueRef at, uint64_t row,
     return has_barrier(kernel, &kernel->loops[loop]) ? 0 : row;
 }
 
-// What is beside it in a bundle asks for the same lines.
+// True if an earlier access of the same bundle prefetches the same lines.
 static bool is_asked_for(struct emitter *e, LLVMValueRef at)
 {
     const struct bundle *bundle = map_get(&e->kernel->bundles, at);

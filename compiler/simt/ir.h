@@ -117,8 +117,8 @@ struct kernel {
     bool has_shared;              // variables in shared memory
     bool waits;                   // for other threads, as the source says
     bool strides;                 // has loops over the grid, interchanged
-    unsigned across;              // blocks that its code runs together where
-                                  // lanes are blocks; 0: it has none such
+    unsigned across;              // number of blocks run together by code
+                                  // whose lanes are blocks; 0: no such code
     bool compact;                 // made into short code rather than fast
     bool huge;                    // and without a version for complete chunks
     unsigned woven;               // lanes that rows of elements are for

@@ -73,8 +73,8 @@ bool meeting_was_sent(const struct kernel *kernel, int from, int to)
 
 // --- Short sides -------------------------------------------------------------
 
-// What an instruction costs of vectors, in simple ones of 32 bits; TOO_MUCH if
-// it may not be made under an empty mask, or is not worth it.
+// Cost of the vector form of an instruction, in simple 32-bit operations.
+// TOO_MUCH if an empty mask forbids the instruction, or the cost is too high.
 static unsigned cost_of(const struct emitter *e, LLVMValueRef at)
 {
     const struct slot *slot;

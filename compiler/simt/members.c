@@ -535,7 +535,7 @@ static void load_likely_row(struct emitter *e, struct record *record)
     }
 }
 
-// What is stored is made before ways part.
+// Both ways store the same values, which are computed before the branch.
 static void store_likely_row(struct emitter *e, struct record *record)
 {
     struct way ways[2];

@@ -198,8 +198,8 @@ static bool stays_signed(const struct shapes *shapes, LLVMValueRef value,
     return LLVMGetNSW(value) && begins_in_range(shapes, value, depth);
 }
 
-// Whether a thread that makes a number wider uses it as an index at once: then
-// it is one, whatever is added to it later.
+// True if a thread uses the widened number as an index without a test between:
+// the number is then in range, whatever later code adds to it.
 static bool is_index_at_once(const struct shapes *shapes, LLVMValueRef cast)
 {
     const struct kernel *kernel = shapes->kernel;
@@ -221,8 +221,8 @@ static bool is_index_at_once(const struct shapes *shapes, LLVMValueRef cast)
 
 bool shape_widens_signed(const struct shapes *shapes, LLVMValueRef cast)
 {
-    // Of numbers that fall from lane to lane, that of lane 0 may have wrapped
-    // where lane 0 takes no part.
+    // With a negative stride, the number of lane 0 may have wrapped while lane 0
+    // is masked off.
     struct shape shape = shape_of(shapes, LLVMGetOperand(cast, 0));
     bool falls = shape.kind == SHAPE_AFFINE && shape.stride < 0;
     return (!falls && (is_index_only(shapes, cast, 0) ||
