@@ -221,8 +221,8 @@ static bool is_index_at_once(const struct shapes *shapes, LLVMValueRef cast)
 
 bool shape_widens_signed(const struct shapes *shapes, LLVMValueRef cast)
 {
-    // With a negative stride, the number of lane 0 may have wrapped while lane 0
-    // is masked off.
+    // With a negative stride, lane 0's number may have wrapped while lane 0 is
+    // masked off.
     struct shape shape = shape_of(shapes, LLVMGetOperand(cast, 0));
     bool falls = shape.kind == SHAPE_AFFINE && shape.stride < 0;
     return (!falls && (is_index_only(shapes, cast, 0) ||
