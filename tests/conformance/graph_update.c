@@ -465,3 +465,51 @@ RNL_TEST(launches_without_work_keep_the_order_of_the_others)
     for (int i = 0; i < 4; i++)
         expect_ok(rnl_stream_release(streams[i]));
 }
+
+// Two fills whose states make four executable graphs of a driver that makes
+// another one for each: none waits for the device to be idle.
+RNL_TEST(fills_are_switched_any_number_of_times_while_a_gate_is_shut)
+{
+    enum { LAUNCHES = 120, COPY_SIZE = sizeof(int) };
+    suite_need(RNL_FEATURE_HOST_FUNCTIONS);
+    begin();
+    rnl_buffer all = suite_ints(2 * LAUNCHES, 0);
+    rnl_stream stream = suite_new_stream();
+    rnl_graph graph = new_graph();
+    rnl_node of_a = fill_node(graph, RNL_AT_START, a, 1);
+    rnl_node of_b = fill_node(graph, RNL_AFTER(of_a), b, 1);
+    rnl_graph_exec exec = instantiate(graph);
+    struct gate *gate = gate_shut(stream);
+    int expected[2 * LAUNCHES] = {0}, in_a = 0, in_b = 0;
+    for (int i = 0; i < LAUNCHES; i++) {
+        bool to_a = i / 2 % 2 == 0, to_b = i % 3 == 0;
+        expect_ok(rnl_graph_exec_set_enabled(exec, of_a, to_a));
+        expect_ok(rnl_graph_exec_set_enabled(exec, of_b, to_b));
+        const rnl_fill *fill =
+            RNL_FILL(.to = {.buffer = a}, .width = sizeof(int),
+                     .pattern = (uint32_t)i, .pattern_size = 4);
+        expect_ok(rnl_graph_exec_set_node(
+            exec, of_a, RNL_NODE(.kind = RNL_NODE_FILL, .fill = fill)));
+        expect_ok(rnl_enqueue_graph(stream, exec));
+        in_a = to_a ? i : in_a;
+        in_b = to_b ? 1 : in_b;
+        expected[2 * i] = in_a;
+        expected[2 * i + 1] = in_b;
+        expect_ok(rnl_enqueue_copy_buffer(stream, all, 2 * i * sizeof(int), a,
+                                          0, COPY_SIZE));
+        expect_ok(rnl_enqueue_copy_buffer(stream, all,
+                                          (2 * i + 1) * sizeof(int), b, 0,
+                                          COPY_SIZE));
+        expect_ok(rnl_enqueue_fill(stream, b, 0, COPY_SIZE, 0, COPY_SIZE));
+        in_b = 0;
+    }
+    gate_open(gate);
+    int found[2 * LAUNCHES];
+    expect_ok(rnl_copy_from_buffer_and_wait(stream, found, all, 0,
+                                            sizeof found));
+    assert_memory_equal(found, expected, sizeof found);
+    gate_free(gate);
+    expect_ok(rnl_stream_release(stream));
+    expect_ok(rnl_buffer_release(all));
+    end(graph, exec);
+}

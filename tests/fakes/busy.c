@@ -124,6 +124,28 @@ RNL_TEST(a_launch_waits_for_no_change_of_its_graph)
     end();
 }
 
+// The driver's executable graphs of both states are kept.
+RNL_TEST(a_fill_that_is_switched_makes_two_graphs)
+{
+    begin();
+    rnl_graph graph = fills(1, 1);
+    rnl_graph_exec exec;
+    rnl_node node;
+    size_t count;
+    assert_ok(rnl_graph_get_nodes(graph, &node, 1, &count));
+    assert_ok(rnl_graph_instantiate(graph, &exec));
+    assert_ok(rnl_graph_exec_set_enabled(exec, node, false));
+    size_t made = fake_calls("cuGraphInstantiateWithFlags");
+    for (int i = 0; i < 40; i++) {
+        assert_ok(rnl_graph_exec_set_enabled(exec, node, i % 2 == 0));
+        assert_ok(rnl_enqueue_graph(stream, exec));
+    }
+    assert_int_equal(fake_calls("cuGraphInstantiateWithFlags"), made);
+    assert_ok(rnl_graph_exec_release(exec));
+    assert_ok(rnl_graph_release(graph));
+    end();
+}
+
 // An event stays what it was captured for.
 RNL_TEST(a_launch_that_is_refused_forgets_no_capture)
 {
