@@ -7,6 +7,9 @@
 // none. Called once.
 void cuda_load(struct driver *driver);
 
+// NULL: the driver lacks the functions.
+const struct driver_points *cuda_points(const struct driver_functions *call);
+
 // What is missing without an optional symbol, by its vendor's name; "" when it
 // is there.
 const char *cuda_missing(const struct driver *driver, const char *vendor);

@@ -113,6 +113,7 @@ void cuda_load(struct driver *driver)
     int code = driver->call.init(0), count = 0;
     if (code == 0)
         code = driver->call.driver_version(&driver->version);
+    driver->points = cuda_points(&driver->call);
     driver->handles_suffice = driver->version >= VERSION_HANDLES;
     if (code == 0 && driver->version < VERSION_LEAST) {
         snprintf(driver->reason, sizeof driver->reason,

@@ -153,7 +153,7 @@ rnl_status gpu_copy_awaited(struct stream *stream, struct op *op)
     rnl_status status = stream_refuse_captured(stream);
     if (status != RNL_OK)
         return status;
-    if (!service_can_be_asked(gpu_of(context)) ||
+    if (!host_queue_is_supported(gpu_of(context)) ||
         gpu_copy_is_taken_early(stream, op))
         return gpu_stream_submit(stream, op);
     enum host_part part = host_part(context, op);
@@ -162,7 +162,7 @@ rnl_status gpu_copy_awaited(struct stream *stream, struct op *op)
         status = stream_wait_done(stream, RNL_FOREVER);
     if (status != RNL_OK)
         return status;
-    // Much is carried by who waits (service_help).
+    // Much is carried by who waits (host_queue_help).
     if ((part != HOST_READS && part != HOST_WRITES) ||
         packed_size(&op->copy) > BOUNCE_SIZE ||
         gpu_copy_is_taken_early(stream, op))

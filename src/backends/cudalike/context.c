@@ -1,3 +1,4 @@
+#include "backends/cudalike/host_queue.h"
 #include "backends/cudalike/plan.h"
 #include "backends/cudalike/staging.h"
 
@@ -146,7 +147,7 @@ rnl_status gpu_context_init(struct context *context,
 
 void context_rest_finish(struct gpu_context *gpu)
 {
-    service_pages_finish(gpu);
+    host_words_finish(gpu);
     markers_finish(gpu);
     gpu_decider_finish(gpu);
     staging_finish(gpu);

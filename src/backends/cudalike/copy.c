@@ -74,7 +74,7 @@ bool gpu_copy_needs_service(struct stream *stream, const struct op *op)
     const struct op_copy *copy = &op->copy;
     bool within_device = copy->from_context && !copy->from_host &&
                          copy->to_context && !copy->to_host;
-    if (within_device || !service_can_be_asked(gpu_of(context)))
+    if (within_device || !host_queue_is_supported(gpu_of(context)))
         return false;  // or the driver does so
     enum host_part part = part_of(context, copy);
     return part == HOST_READS ? !gpu_copy_is_taken_early(stream, op)

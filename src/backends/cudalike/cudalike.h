@@ -17,7 +17,7 @@
 #include "core/backend.h"
 
 struct marker;
-struct service_words;
+struct host_words;
 
 // Markers that are not in use: vendor events to be recorded again.
 struct marker_list {
@@ -43,8 +43,8 @@ struct gpu_context {
     struct lane *lanes;       // for copies of ordinary memory, not in use
     struct bounce *bounces;   // the same for little
     struct idle_free *idle_frees;  // for when the device is idle
-    struct service_page *pages;
-    struct service_words *free_words;
+    struct host_words_page *pages;
+    struct host_words *free_words;
     void *decider_module;
     rnl_deleter_fn deleter;   // of an adopted one, called when all is over
     void *user_data;
@@ -69,7 +69,7 @@ struct gpu_stream {
     // its queue is full: the service, which empties queues, only ever tries it.
     struct lock lock;
     bool listed;                 // the service looks, and keeps the stream
-    _Atomic bool holds;          // false: `held` and `items` are empty
+    _Atomic bool holds;          // false: `held` and `host` are empty
     _Atomic bool awaits;         // what it holds waits for others' records
     _Atomic bool mark_wanted;    // the service asks for `marker`
     _Atomic bool shared;         // others may give it work that nobody counts
@@ -80,10 +80,7 @@ struct gpu_stream {
     struct timeline *_Atomic timeline;  // referenced
     struct waits waits;
     struct batches *batches;     // kept graphs (batch.c); may be NULL
-    uint32_t asked;              // number of the newest item
-    uint32_t waited;             // … and of the one that the driver waits for
-    uint32_t told;               // number of which the device tells us last
-    uint64_t solid;              // op before the items that come last
+    uint64_t solid;              // op before those of the host that come last
     uint64_t graph_at;           // last launch of a graph that has no mark
                                  // behind it (ends.h); 0: none
     const void *graph_of;        // whose all those launches are; or NULL
@@ -92,10 +89,17 @@ struct gpu_stream {
     struct marker *point;        // the newest one recorded without timing
     // Set under the lock when NULL, cleared by the service when it is done.
     struct marker *_Atomic marker;
-    struct service_words *words; // NULL until the first item
-    struct lock list_lock;       // guards the lists; nothing is called under it
-    struct op *items, *items_last;      // for the service, in order
-    bool calls_host;                    // a thread calls its host functions
+    struct host_queue {          // host_queue.h
+        struct lock lock;        // guards the list; nothing is called under it
+        struct op *first, *last; // not started, in order
+        bool calls;              // a thread calls its functions
+        struct host_words *words;  // NULL until the first operation
+        // Numbers of operations. With the stream's lock.
+        uint32_t submitted;      // the newest one
+        uint32_t announced;      // the newest one that the device announces
+        uint32_t awaited;        // the newest one that the driver waits for
+    } host;
+    struct lock ends_lock;       // guards the next three
     struct marker *ends, *ends_last;    // of launches, oldest first (ends.h)
     uint64_t graphs_over;               // launches so far are over at least
     struct lock asking;                 // … the driver (borrowed ones)
@@ -129,6 +133,46 @@ static inline struct gpu_context *gpu_of(const struct context *context)
 static inline struct gpu_stream *gpu_stream_of(const struct stream *stream)
 {
     return (struct gpu_stream *)stream->native;
+}
+
+// The backend's part of an op.
+struct gpu_op {
+    union {
+        struct {
+            struct gpu_plan *plan;
+            struct graph_launch *launch;
+        } graph;
+        struct host_op {         // in the host's queue
+            uint32_t number;
+            uint32_t announced;  // the number by which the stream tells that it
+                                 // got here
+            bool due_always;     // it has no number
+            bool counted;        // quiet.c counts it already
+        } host;
+    };
+    union {
+        struct task task;        // of a host function that is called
+        struct retired retired;
+        struct {
+            struct marker *marker;
+            bool for_host;       // the host waits or records
+        } point;
+    };
+};
+
+_Static_assert(sizeof(struct gpu_op) <= sizeof ((struct op *)0)->backend,
+               "an op has room for its backend's part");
+
+static inline struct gpu_op *gpu_op_of(const struct op *op)
+{
+    return (struct gpu_op *)(uintptr_t)op->backend;
+}
+
+// The op that has this member at `offset` in its struct gpu_op.
+static inline struct op *gpu_op_from(void *member, size_t offset)
+{
+    return (struct op *)(void *)((char *)member - offset -
+                                 offsetof(struct op, backend));
 }
 
 static inline struct timeline *timeline_of(const struct gpu_stream *own)
@@ -201,9 +245,9 @@ rnl_status driver_fail_early(const struct driver *driver, int code,
 void context_lose(struct context *context, struct stream *blamed, int code);
 
 // Old drivers lack what streams need to ask the service.
-static inline bool service_can_be_asked(const struct gpu_context *gpu)
+static inline bool host_queue_is_supported(const struct gpu_context *gpu)
 {
-    return call_of(gpu)->stream_write32 && call_of(gpu)->stream_wait32;
+    return gpu->driver->points != NULL;
 }
 
 static inline bool context_is_lost(const struct context *context)

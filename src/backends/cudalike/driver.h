@@ -252,8 +252,20 @@ struct driver_attributes {
 };
 
 // One vendor's driver. Filled once, when its devices are counted.
+// How a stream and the host tell each other how far they are, by words of
+// page-locked memory that both know by the same address.
+struct driver_points {
+    // Behind what the stream was given, the device sets the word to the value.
+    int (*announce)(const struct driver_functions *call, void *stream,
+                    uint64_t word, uint32_t value);
+    // The stream waits until the word, which counts around, is at the value.
+    int (*await)(const struct driver_functions *call, void *stream,
+                 uint64_t word, uint32_t value);
+};
+
 struct driver {
     struct driver_functions call;
+    const struct driver_points *points;  // NULL: the driver is too old
     const char *api;            // "cuda"
     const struct driver_attributes *attributes;
     int version;                // as the driver says

@@ -21,10 +21,10 @@ static void drop_passed_locked(struct stream *stream)
 {
     struct gpu_stream *own = gpu_stream_of(stream);
     for (struct marker *end; (end = own->ends) && is_passed(stream, end);) {
-        lock_take(&own->list_lock);
+        lock_take(&own->ends_lock);
         own->ends = end->next;
         own->graphs_over = end->value;
-        lock_give(&own->list_lock);
+        lock_give(&own->ends_lock);
         marker_drop(stream_context(stream), end);
     }
 }
@@ -39,13 +39,13 @@ static void leave(void *subject)
         return;
     end->value = own->graph_at;
     end->next = NULL;
-    lock_take(&own->list_lock);
+    lock_take(&own->ends_lock);
     if (own->ends)
         own->ends_last->next = end;
     else
         own->ends = end;
     own->ends_last = end;
-    lock_give(&own->list_lock);
+    lock_give(&own->ends_lock);
     own->graph_at = 0;
 }
 
@@ -65,14 +65,14 @@ bool stream_end_of(struct stream *stream, uint64_t launch,
                    struct marker **out_end)
 {
     struct gpu_stream *own = gpu_stream_of(stream);
-    lock_take(&own->list_lock);
+    lock_take(&own->ends_lock);
     struct marker *end = own->ends;
     while (end && end->value < launch)
         end = end->next;
     bool over = own->graphs_over >= launch ||
                 atomic_load(&timeline_of(own)->completed) >= launch;
     *out_end = end && !over ? marker_share(end) : NULL;
-    lock_give(&own->list_lock);
+    lock_give(&own->ends_lock);
     return end || over;
 }
 

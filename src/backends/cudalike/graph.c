@@ -55,12 +55,12 @@ void gpu_exec_finish(struct graph_exec *exec)
 
 static inline struct gpu_plan *op_plan(const struct op *op)
 {
-    return (struct gpu_plan *)(uintptr_t)op->backend[0];
+    return gpu_op_of(op)->graph.plan;
 }
 
 static inline struct graph_launch *op_launch(const struct op *op)
 {
-    return (struct graph_launch *)(uintptr_t)op->backend[1];
+    return gpu_op_of(op)->graph.launch;
 }
 
 static int aim_wait(struct stream *stream, const struct step *step,
@@ -249,8 +249,8 @@ int gpu_graph_launch(struct stream *stream, struct op *op, bool *out_over)
     else if (code != 0 && launch)
         graph_launch_end(plan, launch);
     lock_give(&own->lock);
-    op->backend[0] = (uint64_t)(uintptr_t)plan;
-    op->backend[1] = (uint64_t)(uintptr_t)launch;
+    gpu_op_of(op)->graph.plan = plan;
+    gpu_op_of(op)->graph.launch = launch;
     *out_over = !launch;
     return code;
 }

@@ -20,23 +20,19 @@ static struct lock give_lock;
 
 // --- Markers that are not recorded yet ---------------------------------------
 
-// Behind the words of an item of the service.
-#define MARKER_WORD 2
-#define SERVICE_WORD 3  // whether the op is to be one
-
 static struct marker *op_marker(const struct op *op)
 {
-    return (struct marker *)(uintptr_t)op->backend[MARKER_WORD];
+    return gpu_op_of(op)->point.marker;
 }
 
-bool held_is_for_service(const struct op *op)
+bool held_is_for_host(const struct op *op)
 {
-    return op->backend[SERVICE_WORD];
+    return gpu_op_of(op)->point.for_host;
 }
 
-void held_leave_to_service(struct op *op)
+void held_leave_to_host(struct op *op)
 {
-    op->backend[SERVICE_WORD] = true;
+    gpu_op_of(op)->point.for_host = true;
 }
 
 void marker_promise(struct marker *marker)
@@ -62,8 +58,8 @@ struct op *held_marker_op(struct stream *stream, enum op_kind kind,
     struct op *op = op_create(stream, kind, 0);
     if (!op)
         return NULL;
-    op->backend[MARKER_WORD] = (uint64_t)(uintptr_t)marker_share(marker);
-    op->backend[SERVICE_WORD] = false;
+    gpu_op_of(op)->point.marker = marker_share(marker);
+    gpu_op_of(op)->point.for_host = false;
     object_keep(&marker->home->object);
     op->kept[op->kept_count++] = &marker->home->object;
     if (kind == OP_STAMP) {
@@ -136,20 +132,10 @@ int held_give_marker(struct stream *stream, struct op *op)
 
 // --- Whether -----------------------------------------------------------------
 
-bool stream_waits_for_host_locked(struct stream *stream)
-{
-    const struct gpu_stream *own = gpu_stream_of(stream);
-    if (own->asked == own->waited || context_is_lost(stream_context(stream)))
-        return false;
-    uint32_t done =
-        atomic_load_explicit(&own->words->finished, memory_order_acquire);
-    return (int32_t)(done - own->asked) < 0;
-}
-
 bool stream_still_holds_locked(struct stream *stream)
 {
     struct gpu_stream *own = gpu_stream_of(stream);
-    bool holds = own->held || stream_waits_for_host_locked(stream);
+    bool holds = own->held || host_queue_is_busy_locked(stream);
     atomic_store_explicit(&own->holds, holds, memory_order_release);
     return holds;
 }
@@ -158,14 +144,14 @@ bool stream_still_holds_locked(struct stream *stream)
 static bool waits_for_others(struct stream *stream, const struct op *op)
 {
     return op->kind == OP_WAIT && atomic_load(&op_marker(op)->held) &&
-           !held_is_for_service(op) && !is_own(stream, op_marker(op)) &&
+           !held_is_for_host(op) && !is_own(stream, op_marker(op)) &&
            !context_is_lost(stream_context(stream));
 }
 
 bool held_may_go_locked(struct stream *stream, const struct op *op)
 {
     // Host functions run one behind the other anyway.
-    if (stream_waits_for_host_locked(stream))
+    if (host_queue_is_busy_locked(stream))
         return op->kind == OP_HOST &&
                gpu_stream_of(stream)->last == LAST_HOST;
     return !waits_for_others(stream, op);
@@ -268,24 +254,6 @@ bool stream_write_held(struct stream *stream)
     return may_hold(stream) && hold_less(stream, true);
 }
 
-// The driver waits for what the service was asked.
-void stream_wait_there_locked(struct stream *stream)
-{
-    const struct gpu_context *gpu = gpu_of(stream_context(stream));
-    struct gpu_stream *own = gpu_stream_of(stream);
-    if (!stream_waits_for_host_locked(stream))
-        return;
-    service_await_copies_locked(stream);
-    ends_may_block();
-    stream_leave_end_locked(stream);
-    int code = call_of(gpu)->stream_wait32(
-        own->handle, (uint64_t)(uintptr_t)own->words->done, own->asked,
-        DRIVER_WAIT_GEQ);
-    if (code != 0)
-        context_lose(stream_context(stream), stream, code);
-    own->waited = own->asked;
-}
-
 // Gives what is held, up to the record of `until` or to the end. What comes
 // before a record never depends on what comes after it, but for promises, which
 // are left to the service: no stream is met twice.
@@ -298,14 +266,14 @@ static void give_all(struct stream *stream, const struct marker *until,
     lock_take(&own->lock);
     while (stream_holds_locked(stream) &&
            (!until || atomic_load(&until->held))) {
-        stream_wait_there_locked(stream);
+        host_queue_await_locked(stream);
         struct marker *marker = awaited_locked(own);
         bool promise =
             marker && marker->promise && atomic_load(&marker->held);
         struct stream *other =
             marker && !promise ? recorder_of(marker) : NULL;
         if (promise)
-            own->held->backend[SERVICE_WORD] = true;
+            held_leave_to_host(own->held);
         if (other)
             give_all(other, marker, over);
         if (other)

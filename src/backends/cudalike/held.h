@@ -2,6 +2,7 @@
 // for the host, or for a promise, stands in a hardware queue.
 #pragma once
 
+#include "backends/cudalike/host_queue.h"
 #include "backends/cudalike/service.h"
 #include "core/op.h"
 
@@ -15,8 +16,6 @@ static inline bool stream_holds_locked(struct stream *stream)
                                 memory_order_relaxed) &&
            stream_still_holds_locked(stream);
 }
-// Whether the host has to do something first, and the driver does not wait.
-bool stream_waits_for_host_locked(struct stream *stream);
 // Holds a list of ops, which have their numbers, behind what is held.
 void stream_hold_locked(struct stream *stream, struct op *first);
 // Whether the oldest one can be given, the stream holding nothing older.
@@ -113,9 +112,6 @@ static inline struct marker *stream_take_record_locked(struct stream *stream,
     return NULL;
 }
 
-// Has the driver wait for what the service was asked.
-void stream_wait_there_locked(struct stream *stream);
-
 // An op that records a marker (OP_STAMP) or waits for one (OP_WAIT); NULL after
 // recording the failure.
 struct op *held_marker_op(struct stream *stream, enum op_kind kind,
@@ -126,9 +122,9 @@ void held_marker_over(struct op *op, bool recorded);
 
 // True for a wait for a promise if the driver must have what comes behind it,
 // and for a record of a shared event: the service is asked to do it.
-bool held_is_for_service(const struct op *op);
+bool held_is_for_host(const struct op *op);
 // Marks a record of a shared event, which has no marker.
-void held_leave_to_service(struct op *op);
+void held_leave_to_host(struct op *op);
 bool held_wait_is_over(struct stream *stream, const struct op *op);
 
 // Whether it writes values and waits for none.

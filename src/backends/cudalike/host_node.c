@@ -1,5 +1,6 @@
 #include "backends/cudalike/host_node.h"
 
+#include "backends/cudalike/host_queue.h"
 #include "backends/cudalike/service.h"
 
 // --- Numbers ---------------------------------------------------------------
@@ -88,7 +89,7 @@ static struct recipe *arrive(const struct host_work *work,
         recipe = slot->recipe;
         slot->recipe = NULL;
         *out_status =
-            service_host_status(launch->stream, launch->sequence);
+            host_function_status(launch->stream, launch->sequence);
     }
     lock_give(&plan->lock);
     return recipe;
@@ -191,7 +192,7 @@ void graph_launch_call(struct gpu_plan *plan, struct graph_launch *launch)
         lock_give(&plan->lock);
         if (owes)
             call(launch->slots[i].recipe,
-                 service_host_status(launch->stream, launch->sequence));
+                 host_function_status(launch->stream, launch->sequence));
     }
 }
 

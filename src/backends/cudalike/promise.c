@@ -225,7 +225,7 @@ static void take_waiter_back(struct gpu_event *own, struct waiter *waiter)
 static rnl_status wait_for(struct stream *stream, struct event *event)
 {
     struct gpu_event *own = event_of(event);
-    if (!service_can_be_asked(gpu_of(stream_context(stream))))
+    if (!host_queue_is_supported(gpu_of(stream_context(stream))))
         return fail(RNL_ERROR_UNSUPPORTED,
                     "the driver is too old to wait for promises: it has no "
                     "stream memory operations");

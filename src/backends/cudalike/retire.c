@@ -1,6 +1,7 @@
 #include "backends/cudalike/retire.h"
 
 #include "backends/cudalike/graph.h"
+#include "backends/cudalike/host_queue.h"
 #include "backends/cudalike/service.h"
 
 #include "base/clock.h"
@@ -123,21 +124,14 @@ void reaper_give(struct task *task, void (*how)(struct task *))
 
 // --- Entries -----------------------------------------------------------------
 
-// The entry is in the op, behind what graph.c has there.
-#define ENTRY_WORD 2
-_Static_assert(sizeof(struct retired) <=
-                   (OP_BACKEND_WORDS - ENTRY_WORD) * sizeof(uint64_t),
-               "an entry fits into its op");
-
 static struct retired *entry_of(struct op *op)
 {
-    return (struct retired *)(void *)&op->backend[ENTRY_WORD];
+    return &gpu_op_of(op)->retired;
 }
 
 static struct op *op_of(struct task *task)
 {
-    return (struct op *)(void *)((char *)task - offsetof(struct op, backend) -
-                                 ENTRY_WORD * sizeof(uint64_t));
+    return gpu_op_from(task, offsetof(struct gpu_op, retired.task));
 }
 
 static void end_op(struct task *task);
@@ -315,7 +309,7 @@ static void end_graph(struct op *op)
     }
     object_keep(&op->stream->object);  // which is listed, or the caller's
     task->run = call_for_graph;
-    if (!owes || !host_add(task))
+    if (!owes || !host_function_add_task(task))
         reaper_give(task, finish_kept_graph);
 }
 

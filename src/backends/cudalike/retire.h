@@ -10,12 +10,6 @@
 
 #include "backends/cudalike/cudalike.h"
 
-// An entry, in the memory of what it ends.
-struct retired {
-    struct task task;  // ends it
-    uint64_t value;    // … once the timeline got there
-};
-
 // Has `end` called once the timeline is past `value`, at once if it is.
 void timeline_retire(struct timeline *timeline, uint64_t value,
                      struct retired *entry, void (*end)(struct task *task));

@@ -95,7 +95,7 @@ bool shared_record_run(struct stream *stream, struct op *op)
         return false;
     }
     complete(record, stream_leaves_out(stream, op->sequence));
-    service_item_done(stream, op, RNL_OK);
+    host_queue_complete(stream, op, RNL_OK);
     return true;
 }
 
@@ -109,7 +109,7 @@ static rnl_status record(struct stream *stream, struct shared_event *shared)
     struct op *op = op_create(stream, OP_STAMP, sizeof(struct record));
     if (!op)
         return fail_status();
-    held_leave_to_service(op);
+    held_leave_to_host(op);
     claim(op->payload, shared);
     rnl_status status = gpu_stream_submit(stream, op);
     if (status != RNL_OK) {

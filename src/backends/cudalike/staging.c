@@ -5,6 +5,7 @@
 // stream of its own, so that copying in memory and over the bus overlap. Other
 // streams and host functions are not held up, and copies of several streams
 // share the threads.
+#include "backends/cudalike/host_queue.h"
 #include "backends/cudalike/staging.h"
 #include "backends/cudalike/retire.h"
 #include "backends/cudalike/task.h"
@@ -373,7 +374,7 @@ static void job_finish(struct job *job)
     int code = atomic_load(&job->code);
     rnl_status status =
         code ? driver_fail(stream_context(stream), code, "to copy") : RNL_OK;
-    service_item_done(stream, job->op, status);
+    host_queue_complete(stream, job->op, status);
     mem_release(job, sizeof *job);
     stream_drop(stream);
 }

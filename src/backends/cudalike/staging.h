@@ -6,7 +6,7 @@
 // Whether the copy is worth several threads.
 bool staging_takes(const struct op *op);
 
-// Has it done in the background; then service_item_done is called. False when
+// Has it done in the background; then host_queue_complete is called. False when
 // there are no means: staging_copy does it, too.
 bool staging_start(struct stream *stream, struct op *op);
 

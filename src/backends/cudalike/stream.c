@@ -63,8 +63,8 @@ void gpu_stream_finish(struct stream *stream)
     marker_drop_kept(stream);
     ends_drop(stream);
     timeline_close(stream);
-    if (own->words)
-        service_words_drop(gpu, own->words, own->told);
+    if (own->host.words)
+        host_words_drop(gpu, own->host.words, own->host.announced);
     recent_finish(own);
 }
 
@@ -121,7 +121,7 @@ static int give_locked(struct stream *stream, struct op *op, enum fate *fate)
         return gpu_hint(stream, op);
     case OP_STAMP:
     case OP_WAIT:
-        if (!held_is_for_service(op))
+        if (!held_is_for_host(op))
             return held_give_marker(stream, op);
         break;
     case OP_ATTRIBUTES:
@@ -140,7 +140,7 @@ static int give_locked(struct stream *stream, struct op *op, enum fate *fate)
     if (op->kind == OP_COPY)
         timeline_expect_failure(stream_timeline(stream),
                                 op->sequence);
-    return service_ask_locked(stream, op);
+    return host_queue_submit_locked(stream, op);
 }
 
 bool stream_asks_captured(const struct stream *stream)
@@ -180,7 +180,7 @@ void stream_mark_wanted_locked(struct stream *stream)
     if (!marker)
         return;
     // What the host does last is not over when the driver comes by.
-    bool all = own->last == LAST_WORK || !stream_waits_for_host_locked(stream);
+    bool all = own->last == LAST_WORK || !host_queue_is_busy_locked(stream);
     marker->value =
         all ? atomic_load(&timeline_of(own)->submitted) : own->solid;
     atomic_store_explicit(&own->marker, marker, memory_order_release);
@@ -189,7 +189,7 @@ void stream_mark_wanted_locked(struct stream *stream)
 // Ends an op that is no work of the device.
 static void give_up_note(struct op *op)
 {
-    if (op->kind == OP_STAMP && held_is_for_service(op))
+    if (op->kind == OP_STAMP && held_is_for_host(op))
         shared_record_give_up(op);
     else if (op->kind == OP_STAMP || op->kind == OP_WAIT)
         held_marker_over(op, false);
@@ -208,8 +208,8 @@ static void give_up_locked(struct stream *stream, struct op *op, int code,
         if (op->kind != OP_HOST) {
             op->next = *over;
             *over = op;
-        } else if (service_ask_locked(stream, op) != 0) {
-            service_ask_anyway_locked(stream, op);
+        } else if (host_queue_submit_locked(stream, op) != 0) {
+            host_queue_submit_refused_locked(stream, op);
         }
         op = next;
     }
@@ -359,7 +359,7 @@ static int submit_locked(struct stream *stream, struct op *first,
 static rnl_status check_needs(const struct gpu_context *gpu,
                               const struct op *op)
 {
-    if (service_can_be_asked(gpu))
+    if (host_queue_is_supported(gpu))
         return RNL_OK;
     while (op && op->kind != OP_HOST)
         op = op->next;
@@ -473,7 +473,7 @@ static rnl_status query_stream(void *subject)
 // Only by who has time: much takes long.
 static rnl_status help_and_query(void *subject)
 {
-    service_help(subject);
+    host_queue_help(subject);
     return gpu_stream_query(subject);
 }
 

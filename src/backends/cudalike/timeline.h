@@ -12,11 +12,16 @@
 // listed as dependents, and fail with it.
 #pragma once
 
-#include "base/thread.h"
+#include "backends/cudalike/task.h"
 #include "core/failure_history.h"
 
 struct dependent;
-struct retired;
+
+// An entry of the retire queue (retire.h), in the memory of what it ends.
+struct retired {
+    struct task task;  // ends it
+    uint64_t value;    // … once the timeline got there
+};
 
 struct timeline {
     _Atomic uint32_t references;  // of the stream, events, graphs …
