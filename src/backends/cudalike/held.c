@@ -104,10 +104,17 @@ static bool is_own(struct stream *stream, struct marker *marker)
     return own;
 }
 
+// A stream that has failed does no work that would have to wait.
+static bool waits_for_nobody(struct stream *stream, const struct op *op)
+{
+    return context_is_lost(stream_context(stream)) ||
+           stream_leaves_out(stream, op->sequence);
+}
+
 bool held_wait_is_over(struct stream *stream, const struct op *op)
 {
     struct marker *marker = op_marker(op);
-    return context_is_lost(stream_context(stream)) || is_own(stream, marker) ||
+    return waits_for_nobody(stream, op) || is_own(stream, marker) ||
            marker_query(marker->home, marker) != RNL_NOT_READY;
 }
 
@@ -120,8 +127,8 @@ int held_give_marker(struct stream *stream, struct op *op)
     int code = 0;
     if (!lost && op->kind == OP_STAMP)
         code = call_of(gpu)->event_record(marker->event, handle);
-    if (!lost && op->kind == OP_WAIT && !atomic_load(&marker->done) &&
-        !is_own(stream, marker)) {
+    if (op->kind == OP_WAIT && !waits_for_nobody(stream, op) &&
+        !atomic_load(&marker->done) && !is_own(stream, marker)) {
         stream_leave_end_locked(stream);
         code = call_of(gpu)->stream_wait_event(handle, marker->event, 0);
     }
@@ -145,7 +152,7 @@ static bool waits_for_others(struct stream *stream, const struct op *op)
 {
     return op->kind == OP_WAIT && atomic_load(&op_marker(op)->held) &&
            !held_is_for_host(op) && !is_own(stream, op_marker(op)) &&
-           !context_is_lost(stream_context(stream));
+           !waits_for_nobody(stream, op);
 }
 
 bool held_may_go_locked(struct stream *stream, const struct op *op)
