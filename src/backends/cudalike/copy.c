@@ -1,5 +1,5 @@
 #include "backends/cudalike/copy.h"
-#include "backends/cudalike/plan.h"
+#include "backends/cudalike/pieces.h"
 #include "backends/cudalike/service.h"
 
 #include <string.h>

@@ -18,6 +18,7 @@
 
 struct marker;
 struct host_words;
+struct gpu_context;
 
 // Markers that are not in use: vendor events to be recorded again.
 struct marker_list {
@@ -25,8 +26,25 @@ struct marker_list {
     struct marker *first;
 };
 
+// What rooms below call of rooms above them.
+struct gpu_hooks {
+    void *(*progress)(void *unused);           // service_run
+    void (*context_end)(struct gpu_context *gpu);
+    // graph.h and batch.h.
+    void (*graph_lock)(struct stream *stream, struct op *op);
+    bool (*graph_prepares)(const struct op *op);
+    int (*graph_launch)(struct stream *stream, struct op *op, bool *out_over);
+    bool (*graph_owes)(const struct op *op);
+    void (*graph_call)(const struct op *op);
+    void (*graph_over)(struct op *op);
+    size_t (*batch_give)(struct stream *stream, const struct op *first,
+                         size_t *out_alone);
+    void (*batches_finish)(struct stream *stream);
+};
+
 struct gpu_context {
     const struct driver *driver;
+    const struct gpu_hooks *hooks;
     int device;
     void *handle;             // the device's primary context, or an adopted one
     bool foreign;             // that is not ours to release
@@ -166,6 +184,11 @@ _Static_assert(sizeof(struct gpu_op) <= sizeof ((struct op *)0)->backend,
 static inline struct gpu_op *gpu_op_of(const struct op *op)
 {
     return (struct gpu_op *)(uintptr_t)op->backend;
+}
+
+static inline const struct gpu_hooks *hooks_of(const struct op *op)
+{
+    return gpu_of(stream_context(op->stream))->hooks;
 }
 
 // The op that has this member at `offset` in its struct gpu_op.
@@ -343,8 +366,6 @@ bool idle_frees_run(void);
 // A context is there; is gone, with all that has to be freed for it.
 void idle_frees_open(struct context *context);
 void idle_frees_close(struct context *context);
-// Frees what the backend keeps of a context, which is current.
-void context_rest_finish(struct gpu_context *gpu);
 
 // Around a call that waits for the device and cannot be put off.
 void quiet_enter(const struct gpu_context *gpu);

@@ -16,6 +16,17 @@
 static _Atomic uint32_t users;
 static _Atomic uint64_t ended;  // when; 0: not yet
 static pid_t owner;
+static _Thread_local bool is_of_library;
+
+void library_thread_begin(void)
+{
+    is_of_library = true;
+}
+
+bool library_thread_is_here(void)
+{
+    return is_of_library;
+}
 
 bool driver_use_begin(void)
 {

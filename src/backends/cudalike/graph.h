@@ -39,9 +39,7 @@ rnl_status gpu_exec_upload(struct graph_exec *exec, struct stream *stream);
 void gpu_graph_lock(struct stream *stream, struct op *op);
 
 // Launches with the stream's lock held and its context current. `*out_over`:
-// the op is not needed any more, nor need the exec outlive the launch. An op
-// that borrows cannot launch a graph that takes preparations.
-#define GRAPH_PREPARES (-1)  // besides the driver's codes
+// the op is not needed any more, nor need the exec outlive the launch.
 bool gpu_graph_prepares(const struct op *op);
 int gpu_graph_launch(struct stream *stream, struct op *op, bool *out_over);
 

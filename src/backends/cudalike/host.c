@@ -9,12 +9,6 @@ static struct task_queue host = {.thread_name = "rnl-host",
                                  .most = 256,
                                  .spin_ns = 200000};
 
-// Those that graphs of a lost device owe: one of them may wait for what a
-// stream's own host function does, and that for one of them.
-static struct task_queue owed = {.thread_name = "rnl-owed",
-                                 .most = 1,
-                                 .spin_ns = 0};
-
 static void call(struct stream *stream, const struct op *op)
 {
     rnl_status status = host_function_status(stream, op->sequence);
@@ -44,7 +38,3 @@ void host_function_start(struct op *op)
         run(task);
 }
 
-bool host_function_add_task(struct task *task)
-{
-    return task_add(&owed, task);
-}

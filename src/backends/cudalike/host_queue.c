@@ -1,10 +1,8 @@
 #include "backends/cudalike/host_queue.h"
 
 #include "backends/cudalike/ends.h"
-#include "backends/cudalike/held.h"
 #include "backends/cudalike/retire.h"
-#include "backends/cudalike/shared_event.h"
-#include "backends/cudalike/staging.h"
+#include "backends/cudalike/service.h"
 
 #include <string.h>
 
@@ -160,33 +158,6 @@ void host_queue_complete(struct stream *stream, struct op *op,
         service_wake();
 }
 
-static void run_copy(struct stream *stream, struct op *op)
-{
-    bool failed = stream_leaves_out(stream, op->sequence);
-    if (!failed && staging_takes(op) && staging_start(stream, op))
-        return;
-    host_queue_complete(stream, op,
-                        failed ? RNL_OK : staging_copy(stream, op));
-}
-
-// False if it is not time yet. `asks`: whether the driver may be asked.
-static bool start_op(struct stream *stream, struct op *op, bool asks)
-{
-    if (op->kind == OP_WAIT && !(asks && held_wait_is_over(stream, op)))
-        return false;
-    if (op->kind == OP_STAMP)
-        return shared_record_run(stream, op);
-    if (op->kind == OP_COPY) {
-        run_copy(stream, op);
-    } else if (op->kind == OP_WAIT) {
-        held_marker_over(op, true);
-        host_queue_complete(stream, op, RNL_OK);
-    } else {
-        host_function_start(op);
-    }
-    return true;
-}
-
 // Whether the stream got to the operation.
 static bool is_due(struct stream *stream, const struct op *op)
 {
@@ -198,7 +169,7 @@ static bool is_due(struct stream *stream, const struct op *op)
                      host_op_of(op)->announced) >= 0;
 }
 
-static struct op *take_op(struct stream *stream, bool only_copies)
+struct op *host_queue_take(struct stream *stream, bool only_copies)
 {
     struct gpu_stream *own = gpu_stream_of(stream);
     lock_take(&own->host.lock);
@@ -246,25 +217,9 @@ struct op *host_queue_next_function(struct stream *stream)
     return op;
 }
 
-void host_queue_help(struct stream *stream)
+void host_queue_put_back(struct stream *stream, struct op *op)
 {
-    if (!atomic_load_explicit(&gpu_stream_of(stream)->holds,
-                              memory_order_acquire))
-        return;
-    struct op *op = NULL;
-    if (driver_use_begin()) {
-        op = take_op(stream, true);
-        driver_use_end();
-    }
-    if (op)
-        host_queue_complete(stream, op,
-                            stream_leaves_out(stream, op->sequence)
-                                ? RNL_OK
-                                : staging_copy_with(stream, op));
-}
-
-static void put_back(struct gpu_stream *own, struct op *op)
-{
+    struct gpu_stream *own = gpu_stream_of(stream);
     lock_take(&own->host.lock);
     op->next = own->host.first;
     if (!own->host.first)
@@ -280,20 +235,6 @@ bool host_queue_has_work(struct stream *stream)
     bool has_work = own->host.first != NULL;
     lock_give(&own->host.lock);
     return has_work;
-}
-
-bool host_queue_run(struct stream *stream, bool asks)
-{
-    bool did = false;
-    struct op *op;
-    while ((op = take_op(stream, false))) {
-        if (!start_op(stream, op, asks)) {
-            put_back(gpu_stream_of(stream), op);
-            return did;
-        }
-        did = true;
-    }
-    return did;
 }
 
 // True if no work is between the operation and the one before it in the queue:

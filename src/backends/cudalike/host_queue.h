@@ -40,6 +40,12 @@ void host_queue_await_locked(struct stream *stream);
 // was one. `asks`: whether the driver may be asked. By the progress thread.
 bool host_queue_run(struct stream *stream, bool asks);
 
+// The oldest operation if its turn has come, taken out; NULL: none. It may be
+// put back if it cannot be started yet. By the progress thread; others take
+// only copies.
+struct op *host_queue_take(struct stream *stream, bool only_copies);
+void host_queue_put_back(struct stream *stream, struct op *op);
+
 // Whether an operation waits to be started.
 bool host_queue_has_work(struct stream *stream);
 
@@ -62,10 +68,6 @@ void host_function_start(struct op *op);
 // The stream's next host function if its turn has come, for the thread that has
 // called the one before. NULL: that thread calls no more.
 struct op *host_queue_next_function(struct stream *stream);
-
-// Runs a task that calls the host functions which a graph launch of a lost
-// device did not come to, on a thread of their own. False: there is none.
-bool host_function_add_task(struct task *task);
 
 // `last`: the last number that the device was told to write.
 void host_words_drop(struct gpu_context *gpu, struct host_words *words,

@@ -90,7 +90,7 @@ static void finish_rest(struct gpu_context *gpu)
 {
     void *before = current_enter(gpu);
     free_waiting(gpu);
-    context_rest_finish(gpu);
+    gpu->hooks->context_end(gpu);
     current_back(gpu, before);
     if (!gpu->foreign)
         call_of(gpu)->primary_release(gpu->device);

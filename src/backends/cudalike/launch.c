@@ -1,28 +1,11 @@
 #include "backends/cudalike/launch.h"
 
 #include "backends/cudalike/event.h"
-#include "backends/cudalike/graph.h"
 #include "backends/cudalike/retire.h"
 #include "base/often.h"
 #include "core/launch_attribute.h"
 
 #include <string.h>
-
-int gpu_allow_shared(struct function *function, size_t size)
-{
-    const struct gpu_context *gpu = gpu_of(function->object.context);
-    struct gpu_function *own = gpu_function_of(function);
-    if (size <= atomic_load_explicit(&own->dynamic, memory_order_relaxed))
-        return 0;
-    void *before = current_enter(gpu);
-    int code = call_of(gpu)->function_set_attribute(
-        own->handle, DRIVER_FUNCTION_MAX_DYNAMIC, (int)size);
-    current_back(gpu, before);
-    if (code == 0)
-        atomic_store_explicit(&own->dynamic, (uint32_t)size,
-                              memory_order_relaxed);
-    return code;
-}
 
 // --- Attributes ------------------------------------------------------------
 
@@ -237,7 +220,7 @@ int gpu_launch(struct stream *stream, struct op *op)
 static int launch_graph(struct stream *stream, struct op *op)
 {
     bool over;
-    return gpu_graph_launch(stream, op, &over);
+    return hooks_of(op)->graph_launch(stream, op, &over);
 }
 
 // --- At once ---------------------------------------------------------------
@@ -319,7 +302,7 @@ RUN_OFTEN rnl_status gpu_stream_launch(struct stream *stream, struct op *op)
     if (__builtin_expect(op->kind != OP_KERNEL, 0)) {
         if (op->kind == OP_RECORDING)
             return launch_recording(stream, op);
-        if (gpu_graph_prepares(op))
+        if (hooks_of(op)->graph_prepares(op))
             return RNL_NOT_READY;
     }
     lock_take(&own->lock);

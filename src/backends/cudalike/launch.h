@@ -21,6 +21,10 @@ unsigned gpu_launch_attributes(const struct op_kernel *kernel,
 void gpu_set_window(struct driver_launch_attribute *out,
                     const rnl_access_policy *policy);
 
+// Of gpu_hooks.graph_launch, besides the driver's codes: an op that borrows
+// cannot launch a graph that takes preparations.
+#define GRAPH_PREPARES (-1)
+
 // stream_submit, for a launch that borrows.
 rnl_status gpu_stream_launch(struct stream *stream, struct op *op);
 

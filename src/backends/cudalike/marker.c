@@ -135,3 +135,22 @@ void markers_finish(struct gpu_context *gpu)
         gpu->markers[timing].first = NULL;
     }
 }
+
+bool stream_asks_captured(const struct stream *stream)
+{
+    const struct gpu_context *gpu = gpu_of(stream_context(stream));
+    int status = 0;
+    void *before = current_enter(gpu);
+    int code = call_of(gpu)->stream_capturing(gpu_stream_of(stream)->handle,
+                                              &status);
+    current_back(gpu, before);
+    return code == 0 ? status != 0 : code == gpu->driver->captures;
+}
+
+rnl_status stream_refuse_captured(const struct stream *stream)
+{
+    return stream_is_captured(stream)
+               ? fail(RNL_ERROR_CAPTURE_UNSUPPORTED,
+                      "others capture the stream, which has no end meanwhile")
+               : RNL_OK;
+}

@@ -517,3 +517,19 @@ rnl_status gpu_function_occupancy(struct function *function,
                                  context->device->info.multiprocessors;
     return RNL_OK;
 }
+
+int gpu_allow_shared(struct function *function, size_t size)
+{
+    const struct gpu_context *gpu = gpu_of(function->object.context);
+    struct gpu_function *own = gpu_function_of(function);
+    if (size <= atomic_load_explicit(&own->dynamic, memory_order_relaxed))
+        return 0;
+    void *before = current_enter(gpu);
+    int code = call_of(gpu)->function_set_attribute(
+        own->handle, DRIVER_FUNCTION_MAX_DYNAMIC, (int)size);
+    current_back(gpu, before);
+    if (code == 0)
+        atomic_store_explicit(&own->dynamic, (uint32_t)size,
+                              memory_order_relaxed);
+    return code;
+}

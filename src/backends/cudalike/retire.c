@@ -1,6 +1,5 @@
 #include "backends/cudalike/retire.h"
 
-#include "backends/cudalike/graph.h"
 #include "backends/cudalike/host_queue.h"
 #include "backends/cudalike/service.h"
 
@@ -14,8 +13,6 @@ static bool started;
 static struct task *first, *last;
 static _Atomic uint32_t left;    // tasks that are not done
 static _Atomic uint32_t news;
-
-static _Thread_local bool is_spared;
 
 // --- The thread --------------------------------------------------------------
 
@@ -88,11 +85,6 @@ void reaper_wake(void)
 {
     atomic_fetch_add(&news, 1);
     futex_wake(&news, 1);
-}
-
-void reaper_spare_thread(void)
-{
-    is_spared = true;
 }
 
 void reaper_await(uint64_t patience_ns)
@@ -184,7 +176,7 @@ static bool is_left_to_service(struct retired *entry)
     if (entry->task.run != end_op || service_is_here())
         return false;
     const struct op *op = op_of(&entry->task);
-    return op->kind == OP_GRAPH && gpu_graph_owes(op);
+    return op->kind == OP_GRAPH && hooks_of(op)->graph_owes(op);
 }
 
 static struct retired *take_complete(struct timeline *timeline)
@@ -253,9 +245,9 @@ static void finish(struct task *task)
 
 static void finish_graph(struct op *op)
 {
-    if (gpu_graph_owes(op))
-        gpu_graph_call(op);
-    gpu_graph_over(op);
+    if (hooks_of(op)->graph_owes(op))
+        hooks_of(op)->graph_call(op);
+    hooks_of(op)->graph_over(op);
     op_finish(op);
 }
 
@@ -285,7 +277,7 @@ void op_end_aside(struct op *op)
 
 void op_end(struct op *op)
 {
-    if (is_spared)
+    if (library_thread_is_here())
         op_end_aside(op);
     else
         op_finish(op);
@@ -294,22 +286,28 @@ void op_end(struct op *op)
 // Deleters, which the reaper calls, may wait for what these do.
 static void call_for_graph(struct task *task)
 {
-    gpu_graph_call(op_of(task));
+    hooks_of(op_of(task))->graph_call(op_of(task));
     reaper_give(task, finish_kept_graph);
 }
+
+// Those that graphs of a lost device owe: one of them may wait for what a
+// stream's own host function does, and that for one of them.
+static struct task_queue owed = {.thread_name = "rnl-owed",
+                                 .most = 1,
+                                 .spin_ns = 0};
 
 // Functions that the driver did not come to are called by a thread for them.
 static void end_graph(struct op *op)
 {
     struct task *task = &entry_of(op)->task;
-    bool owes = gpu_graph_owes(op);
-    if (!owes && !is_spared) {
+    bool owes = hooks_of(op)->graph_owes(op);
+    if (!owes && !library_thread_is_here()) {
         finish_graph(op);
         return;
     }
     object_keep(&op->stream->object);  // which is listed, or the caller's
     task->run = call_for_graph;
-    if (!owes || !host_function_add_task(task))
+    if (!owes || !task_add(&owed, task))
         reaper_give(task, finish_kept_graph);
 }
 
@@ -360,7 +358,7 @@ static void drop(struct task *task)
 
 void stream_drop(struct stream *stream)
 {
-    if (!is_spared)
+    if (!library_thread_is_here())
         object_drop(&stream->object);
     else if (!object_drop_unless_last(&stream->object))
         reaper_give(&gpu_stream_of(stream)->drop, drop);
@@ -404,6 +402,7 @@ static void help(void *stream)
 
 void reaper_help(struct stream *stream)
 {
-    if (atomic_load_explicit(&left, memory_order_relaxed) > 0 && !is_spared)
+    if (atomic_load_explicit(&left, memory_order_relaxed) > 0 &&
+        !library_thread_is_here())
         fail_beside(help, stream);
 }

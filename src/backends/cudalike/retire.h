@@ -42,10 +42,6 @@ bool reaper_start(void);
 // Has it look at what may be freed by now (idle_free.c).
 void reaper_wake(void);
 
-// For a thread of the library: from now on the reaper does for it what might
-// hold it up.
-void reaper_spare_thread(void);
-
 // Has the reaper run the task, or runs it without one.
 void reaper_give(struct task *task, void (*how)(struct task *task));
 

@@ -7,19 +7,6 @@
 
 #include "base/clock.h"
 
-// What the service shares with all others.
-static struct lock list_lock;        // guards the next three
-static struct stream *arrivals;      // linked by next_listed
-static bool started;
-static _Atomic uint32_t signal_word; // changes when there is news
-
-static _Thread_local bool is_service;
-
-bool service_is_here(void)
-{
-    return is_service;
-}
-
 // --- The thread ------------------------------------------------------------
 
 enum look { LOOK_IDLE, LOOK_BUSY, LOOK_MOVED, LOOK_WAITING, LOOK_DID };
@@ -96,19 +83,6 @@ static bool may_leave(struct stream *stream, enum look look)
     return leaves;
 }
 
-static struct stream *take_arrivals(struct stream *list)
-{
-    lock_take(&list_lock);
-    while (arrivals) {
-        struct stream *stream = arrivals;
-        arrivals = gpu_stream_of(stream)->next_listed;
-        gpu_stream_of(stream)->next_listed = list;
-        list = stream;
-    }
-    lock_give(&list_lock);
-    return list;
-}
-
 static enum look look_at_all(struct stream **list, bool asks)
 {
     enum look most = LOOK_IDLE;
@@ -166,17 +140,17 @@ static enum look look_at_waits(void)
                                     : LOOK_IDLE;
 }
 
-static void *run(void *unused)
+void *service_run(void *unused)
 {
     struct stream *list = NULL;
     uint64_t last = clock_now(), asked = 0;
     uint32_t news = 0;
-    is_service = true;
-    reaper_spare_thread();
+    service_begin();
+    library_thread_begin();
     for (;;) {
-        uint32_t seen = atomic_load(&signal_word);
+        uint32_t seen = service_news();
         bool asks = clock_now() - asked >= ASK_NS;
-        list = take_arrivals(list);
+        list = service_take_arrivals(list);
         if (!driver_use_begin())
             driver_use_never();
         bool idle = list == NULL;
@@ -186,7 +160,7 @@ static void *run(void *unused)
         driver_use_end();
         if (idle) {
             op_trim();  // nobody would miss them here
-            futex_wait(&signal_word, seen, RNL_FOREVER);
+            service_sleep(seen, RNL_FOREVER);
             continue;
         }
         uint64_t now = clock_now();
@@ -198,42 +172,8 @@ static void *run(void *unused)
         if (nap == 0)
             cpu_relax();
         else
-            futex_wait(&signal_word, seen, now + nap);
+            service_sleep(seen, now + nap);
     }
     return unused;
 }
 
-static bool start_locked(void)
-{
-    pthread_t thread;
-    if (!started && reaper_start())
-        started = thread_start(&thread, "rnl-service", run, NULL) &&
-                  pthread_detach(thread) == 0;
-    return started;
-}
-
-rnl_status service_list_new_locked(struct stream *stream)
-{
-    struct gpu_stream *own = gpu_stream_of(stream);
-    lock_take(&list_lock);
-    rnl_status status =
-        start_locked()
-            ? object_keep_for(&stream->object, "stream")
-            : fail(RNL_ERROR_OUT_OF_MEMORY,
-                   "the system starts no thread for the work of the host");
-    if (status == RNL_OK) {
-        own->listed = true;
-        own->next_listed = arrivals;
-        arrivals = stream;
-    }
-    lock_give(&list_lock);
-    if (status == RNL_OK)
-        service_wake();
-    return status;
-}
-
-void service_wake(void)
-{
-    atomic_fetch_add(&signal_word, 1);
-    futex_wake(&signal_word, 1);
-}

@@ -15,6 +15,14 @@ static inline rnl_status service_list_locked(struct stream *stream)
                                          : service_list_new_locked(stream);
 }
 
+// The progress thread's own: its function, the streams that came since, at the
+// head of a list of its own, and the doorbell.
+void *service_run(void *unused);
+void service_begin(void);
+struct stream *service_take_arrivals(struct stream *list);
+uint32_t service_news(void);
+void service_sleep(uint32_t seen, uint64_t until);
+
 // True on the progress thread, which must not be held up.
 bool service_is_here(void);
 
@@ -23,6 +31,11 @@ void service_wake(void);
 
 // Finishes ops that the driver was given or that it refused.
 void op_end_list(struct op *over);
+
+// Marks the calling thread as the library's: the reaper ends for it what might
+// hold it up.
+void library_thread_begin(void);
+bool library_thread_is_here(void);
 
 // Around calls of the driver, and uses of its page-locked memory, by threads of
 // the library, and around uses of the library's own page-locked memory by

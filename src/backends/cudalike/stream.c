@@ -1,7 +1,5 @@
-#include "backends/cudalike/batch.h"
 #include "backends/cudalike/copy.h"
 #include "backends/cudalike/ends.h"
-#include "backends/cudalike/graph.h"
 #include "backends/cudalike/held.h"
 #include "backends/cudalike/launch.h"
 #include "backends/cudalike/retire.h"
@@ -57,7 +55,7 @@ void gpu_stream_finish(struct stream *stream)
     void *before = current_enter(gpu);
     if (!stream->borrowed)
         call_of(gpu)->stream_destroy(own->handle);
-    gpu_batches_finish(stream);
+    gpu->hooks->batches_finish(stream);
     current_back(gpu, before);
     marker_drop(context, own->marker);
     marker_drop_kept(stream);
@@ -76,7 +74,7 @@ enum fate { FATE_OVER, FATE_PENDING, FATE_SERVICE };
 static int give_graph(struct stream *stream, struct op *op, enum fate *fate)
 {
     bool over = false;
-    int code = gpu_graph_launch(stream, op, &over);
+    int code = hooks_of(op)->graph_launch(stream, op, &over);
     *fate = over ? FATE_OVER : FATE_PENDING;
     return code;
 }
@@ -141,25 +139,6 @@ static int give_locked(struct stream *stream, struct op *op, enum fate *fate)
         timeline_expect_failure(stream_timeline(stream),
                                 op->sequence);
     return host_queue_submit_locked(stream, op);
-}
-
-bool stream_asks_captured(const struct stream *stream)
-{
-    const struct gpu_context *gpu = gpu_of(stream_context(stream));
-    int status = 0;
-    void *before = current_enter(gpu);
-    int code = call_of(gpu)->stream_capturing(gpu_stream_of(stream)->handle,
-                                              &status);
-    current_back(gpu, before);
-    return code == 0 ? status != 0 : code == gpu->driver->captures;
-}
-
-rnl_status stream_refuse_captured(const struct stream *stream)
-{
-    return stream_is_captured(stream)
-               ? fail(RNL_ERROR_CAPTURE_UNSUPPORTED,
-                      "others capture the stream, which has no end meanwhile")
-               : RNL_OK;
 }
 
 // So that those who wait for the stream to get on see it also while it is never
@@ -283,7 +262,8 @@ static struct op *give_list_locked(struct stream *stream, struct op *op,
             continue;
         }
         size_t count = alone == 0 && op->next
-                           ? gpu_batch_give(stream, op, &alone) : 0;
+                           ? hooks_of(op)->batch_give(stream, op,
+                                                      &alone) : 0;
         if (count > 0) {
             op = put_together_locked(stream, op, count, over);
             alone = 0;
@@ -382,7 +362,7 @@ static __attribute__((noinline)) rnl_status submit(struct stream *stream,
     if (status != RNL_OK)
         return status;
     if (first->kind == OP_GRAPH)
-        gpu_graph_lock(stream, first);
+        gpu->hooks->graph_lock(stream, first);
     else
         lock_take(&own->lock);
     status = context_is_lost(context)

@@ -1,5 +1,5 @@
 #include "backends/cudalike/task.h"
-#include "backends/cudalike/retire.h"
+#include "backends/cudalike/service.h"
 
 #include "base/clock.h"
 #include "core/op.h"
@@ -42,7 +42,7 @@ static void *run(void *argument)
 {
     struct task_queue *queue = argument;
     bool was_busy = false;
-    reaper_spare_thread();
+    library_thread_begin();
     for (;;) {
         uint32_t seen = atomic_load(&queue->news);
         struct task *task = take(queue, was_busy);

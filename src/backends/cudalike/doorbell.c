@@ -1,0 +1,78 @@
+// What everybody may ask of the progress thread (service.c).
+#include "backends/cudalike/retire.h"
+#include "backends/cudalike/service.h"
+
+static struct lock list_lock;        // guards the next two
+static struct stream *arrivals;      // linked by next_listed
+static bool started;
+static _Atomic uint32_t signal_word; // changes when there is news
+static _Thread_local bool is_service;
+
+bool service_is_here(void)
+{
+    return is_service;
+}
+
+static bool start_locked(const struct gpu_hooks *hooks)
+{
+    pthread_t thread;
+    if (!started && reaper_start())
+        started = thread_start(&thread, "rnl-progress", hooks->progress,
+                               NULL) &&
+                  pthread_detach(thread) == 0;
+    return started;
+}
+
+rnl_status service_list_new_locked(struct stream *stream)
+{
+    struct gpu_stream *own = gpu_stream_of(stream);
+    lock_take(&list_lock);
+    rnl_status status =
+        start_locked(gpu_of(stream_context(stream))->hooks)
+            ? object_keep_for(&stream->object, "stream")
+            : fail(RNL_ERROR_OUT_OF_MEMORY,
+                   "the system starts no thread for the work of the host");
+    if (status == RNL_OK) {
+        own->listed = true;
+        own->next_listed = arrivals;
+        arrivals = stream;
+    }
+    lock_give(&list_lock);
+    if (status == RNL_OK)
+        service_wake();
+    return status;
+}
+
+void service_wake(void)
+{
+    atomic_fetch_add(&signal_word, 1);
+    futex_wake(&signal_word, 1);
+}
+
+void service_begin(void)
+{
+    is_service = true;
+}
+
+uint32_t service_news(void)
+{
+    return atomic_load(&signal_word);
+}
+
+void service_sleep(uint32_t seen, uint64_t until)
+{
+    futex_wait(&signal_word, seen, until);
+}
+
+struct stream *service_take_arrivals(struct stream *list)
+{
+    lock_take(&list_lock);
+    while (arrivals) {
+        struct stream *stream = arrivals;
+        arrivals = gpu_stream_of(stream)->next_listed;
+        gpu_stream_of(stream)->next_listed = list;
+        list = stream;
+    }
+    lock_give(&list_lock);
+    return list;
+}
