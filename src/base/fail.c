@@ -95,7 +95,8 @@ uint64_t thread_choose_number(void)
     return thread_state.number;
 }
 
-static struct lock threads_lock;  // guards the list and its threads' `guards`
+// Guards the list and its threads' `guards`.
+static struct lock threads_lock = LOCK_RANKED(RANK_LEAF);
 static struct thread_state *threads;
 
 static bool fences_are_remote(void)
@@ -151,7 +152,7 @@ static void unlist_thread(void)
 static void threads_forked(void)
 {
     bool listed = own_link() != NULL;
-    threads_lock = (struct lock){0};
+    threads_lock = (struct lock)LOCK_RANKED(RANK_LEAF);
     threads = NULL;
     if (listed)
         list_thread();

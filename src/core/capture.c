@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-struct lock capture_lock;
+struct lock capture_lock = LOCK_RANKED(RANK_CAPTURE);
 struct capture *captures;
 
 void capture_drop(struct capture *capture)
@@ -18,7 +18,7 @@ void capture_drop(struct capture *capture)
 
 void capture_forked(void)
 {
-    capture_lock = (struct lock){0};
+    capture_lock = (struct lock)LOCK_RANKED(RANK_CAPTURE);
     captures = NULL;
     atomic_store(&often.capture_traces, 0);
 }

@@ -39,6 +39,8 @@ static rnl_status exec_new(struct graph *graph, struct graph *snapshot,
     exec->backend = graph->backend;
     exec->source = graph->number;
     exec->snapshot = snapshot;
+    lock_set_rank(&exec->lock, RANK_EXEC);
+    lock_set_rank(&exec->seen, RANK_SEEN);
     rnl_status status = graph->backend->exec_init(exec);
     if (status != RNL_OK)
         object_abandon(&exec->object);

@@ -41,8 +41,10 @@ static struct graph *new_hidden(struct context *context, const char *label)
 {
     struct graph *graph =
         (struct graph *)object_create(&graph_class, context, label);
-    if (graph)
-        graph->backend = context->backend;
+    if (!graph)
+        return NULL;
+    graph->backend = context->backend;
+    lock_set_rank(&graph->lock, RANK_GRAPH);
     return graph;
 }
 

@@ -469,6 +469,9 @@ rnl_status memory_pool_init(struct context *context)
 {
     struct memory_pool *pool = &context->pool;
     size_t size = context->options.buffer_cache_size;
+    lock_set_rank(&pool->waiting_lock, RANK_WAITING);
+    for (unsigned i = 0; i <= POOL_PARTS; i++)
+        biased_set_rank(&part_at(pool, i)->lock, RANK_POOL_PART);
     pool->threshold = context->options.pool_threshold;
     if (pool->threshold == 0)
         pool->threshold = SIZE_MAX;

@@ -10,7 +10,8 @@ struct object_chunk *_Atomic object_chunks[OBJECT_CHUNKS] = {
 _Atomic uint32_t object_generations = OBJECT_GENERATIONS;
 static _Atomic uint64_t last_id;
 
-static struct lock table_lock;  // guards all below and every class's dead
+// Guards all below and every class's dead.
+static struct lock table_lock = LOCK_RANKED(RANK_TABLE);
 static uint32_t slot_count;
 static uint32_t live_count;     // without those of static storage
 static uint32_t first_generation = 1;  // of slots made from now on
@@ -191,7 +192,8 @@ void object_abandon(struct object *object)
 
 // Objects that were guarded when their last reference went, linked by
 // next_free: whoever guards nothing any more ends them.
-static struct lock aside_lock;  // guards the list and the bit that tells of it
+// Guards the list and the bit that tells of it.
+static struct lock aside_lock = LOCK_RANKED(RANK_LEAF);
 static struct object *aside;
 
 static void end(struct object *object);
@@ -669,8 +671,8 @@ void object_trim(void)
 
 void object_table_forked(void)
 {
-    table_lock = (struct lock){0};
-    aside_lock = (struct lock){0};
+    table_lock = (struct lock)LOCK_RANKED(RANK_TABLE);
+    aside_lock = (struct lock)LOCK_RANKED(RANK_LEAF);
     aside = NULL;
     atomic_store(&often.call_ends, 0);
     // Another thread may have been at these.

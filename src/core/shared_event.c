@@ -52,7 +52,8 @@ struct shared_event {
     unsigned char key[SHARE_KEY_SIZE];
 };
 
-static struct lock list_lock;  // guards the list and the life of its pages
+// Guards the list and the life of its pages.
+static struct lock list_lock = LOCK_RANKED(RANK_LEAF);
 static struct shared_event *list;
 static _Atomic uint64_t looked;
 
@@ -132,7 +133,7 @@ static uint64_t own_start(void)
 
 void shared_events_forked(void)
 {
-    list_lock = (struct lock){0};
+    list_lock = (struct lock)LOCK_RANKED(RANK_LEAF);
     atomic_store(&start, 0);
 }
 

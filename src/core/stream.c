@@ -81,6 +81,9 @@ static rnl_status stream_new(struct context *context, void *borrowed,
     stream->backend = context->backend;
     stream->priority = stream_clamp_priority(&context->device->info,
                                              options->priority);
+    lock_set_rank(&stream->batch_lock, RANK_BATCH);
+    lock_set_rank(&stream->attribute_lock, RANK_LEAF);
+    lock_set_rank(&stream->failure_lock, RANK_LEAF);
     stream->flags = options->flags;
     stream->borrowed = borrowed;
     if (context->backend->launches_at_once && !config_get()->blocking &&

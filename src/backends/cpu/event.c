@@ -6,6 +6,7 @@
 rnl_status cpu_event_init(struct event *event)
 {
     *event_cpu(event) = (struct cpu_event){0};  // it was never recorded
+    lock_set_rank(&event_cpu(event)->lock, RANK_CPU_EVENT);
     return event->options.interprocess
                ? shared_event_make(&event_cpu(event)->shared)
                : RNL_OK;

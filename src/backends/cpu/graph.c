@@ -11,6 +11,7 @@ static inline struct cpu_exec *exec_cpu(struct graph_exec *exec)
 
 rnl_status cpu_exec_init(struct graph_exec *exec)
 {
+    lock_set_rank(&exec_cpu(exec)->lock, RANK_CPU_EXEC);
     exec_cpu(exec)->plan = plan_create(exec->snapshot);
     return exec_cpu(exec)->plan ? RNL_OK : fail_status();
 }

@@ -540,6 +540,9 @@ rnl_status pool_create(unsigned width, uint64_t spin_ns, uint64_t limit_ns,
         goto no_memory;
     atomic_store(&pool->users, 1);
     atomic_store(&pool->waker_on, -1);
+    lock_set_rank(&pool->lock, RANK_LEAF);
+    lock_set_rank(&pool->watches.lock, RANK_LEAF);
+    lock_set_rank(&pool->watch.lock, RANK_STOP_WATCH);
     pool->width = width;
     pool->spin_ns = spin_ns;
     pool->watch.limit_ns = limit_ns;

@@ -55,6 +55,7 @@ rnl_status gpu_event_init(struct event *event)
             empty(event);
         *own = (struct gpu_event){0};
     }
+    lock_set_rank(&own->lock, RANK_GPU_EVENT);
     if (event_is_plain(event))
         return RNL_OK;
     if (event->options.interprocess)

@@ -52,6 +52,7 @@ rnl_status gpu_exec_init(struct graph_exec *exec)
     if (!plan)
         return fail_status();
     set_plan(exec_gpu(exec), plan);
+    lock_set_rank(&exec_gpu(exec)->lock, RANK_GPU_EXEC);
     return RNL_OK;
 }
 

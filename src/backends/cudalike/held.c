@@ -16,7 +16,7 @@
 #include "backends/cudalike/service.h"
 
 // Whoever has it may take the locks of several streams. Taken before those.
-static struct lock give_lock;
+static struct lock give_lock = LOCK_RANKED(RANK_GIVE);
 
 // --- Markers that are not recorded yet ---------------------------------------
 

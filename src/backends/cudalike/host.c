@@ -7,12 +7,14 @@
 // As many streams may be in a function that blocks. A thread looks for the next
 // function for so long before it sleeps.
 static struct task_queue host = {.thread_name = "rnl-host",
+                                 .lock = LOCK_RANKED(RANK_LEAF),
                                  .most = 256,
                                  .spin_ns = 200000};
 
 // Those that graphs of a lost device owe: one of them may wait for what a
 // stream's own host function does, and that for one of them.
 static struct task_queue owed = {.thread_name = "rnl-owed",
+                                 .lock = LOCK_RANKED(RANK_LEAF),
                                  .most = 1,
                                  .spin_ns = 0};
 

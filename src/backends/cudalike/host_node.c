@@ -6,7 +6,8 @@
 
 #define LISTS 256
 
-static struct lock lists_lock;  // guards the lists
+// Guards the lists.
+static struct lock lists_lock = LOCK_RANKED(RANK_HOST_LISTS);
 static struct host_work *lists[LISTS];
 
 static struct host_work **place_locked(uint64_t number)

@@ -34,6 +34,7 @@ static struct marker *marker_new(struct context *context, bool timing)
     }
     marker->timing = timing;
     marker->home = context;
+    lock_set_rank(&marker->lock, RANK_LEAF);
     return marker;
 }
 

@@ -10,7 +10,8 @@ struct link {
     bool ours;       // nobody had enabled it beside Runnel
 };
 
-static struct lock links_lock;  // guards the list, and the driver's calls
+// Guards the list, and the driver's calls.
+static struct lock links_lock = LOCK_RANKED(RANK_LEAF);
 static struct link *links;
 
 // Another context's link between the same two of the vendor's; or NULL.

@@ -20,7 +20,9 @@ struct quiet {
     _Atomic uint32_t news;
 };
 
-static struct quiet quiets[DEVICES];
+static struct quiet quiets[DEVICES] = {
+    [0 ... DEVICES - 1] = {.lock = LOCK_RANKED(RANK_LEAF)},
+};
 
 static struct quiet *quiet_of(const struct gpu_context *gpu)
 {

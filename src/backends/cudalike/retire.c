@@ -8,7 +8,8 @@
 // Between two looks at what cannot be freed yet.
 #define IDLE_FREE_NS UINT64_C(2000000)
 
-static struct lock reaper_lock;  // guards the next three
+// Guards the next three.
+static struct lock reaper_lock = LOCK_RANKED(RANK_LEAF);
 static bool started;
 static struct task *first, *last;
 static _Atomic uint32_t left;    // tasks that are not done

@@ -17,7 +17,8 @@ struct service_page {
 };
 
 // What the service shares with all others.
-static struct lock list_lock;        // guards the next three
+// Guards the next three.
+static struct lock list_lock = LOCK_RANKED(RANK_SERVICE);
 static struct stream *arrivals;      // linked by next_listed
 static bool started;
 static _Atomic uint32_t signal_word; // changes when there is news

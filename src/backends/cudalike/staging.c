@@ -82,6 +82,7 @@ static struct {
 } way = {0, 3, (size_t)2 << 20, (size_t)16 << 20, false};
 
 static struct task_queue copying = {.thread_name = "rnl-staging",
+                                    .lock = LOCK_RANKED(RANK_LEAF),
                                     .spin_ns = 50000};
 
 static unsigned threads_wanted(void)

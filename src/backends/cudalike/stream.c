@@ -43,6 +43,10 @@ rnl_status gpu_stream_init(struct stream *stream)
     struct timeline *timeline = timeline_create(stream->object.id);
     if (!timeline)
         return fail(RNL_ERROR_OUT_OF_MEMORY, "there is no memory for a stream");
+    struct gpu_stream *own = gpu_stream_of(stream);
+    lock_set_rank(&own->lock, RANK_STREAM);
+    lock_set_rank(&own->list_lock, RANK_ITEMS);
+    lock_set_rank(&own->asking, RANK_LEAF);
     rnl_status status = init(stream, timeline);
     if (status != RNL_OK)
         timeline_close(stream);

@@ -13,9 +13,12 @@ struct dependent {
     uint64_t value, at;
 };
 
-struct timeline timeline_ended = {.references = 1, .completed = UINT64_MAX};
+struct timeline timeline_ended = {.references = 1,
+                                  .completed = UINT64_MAX,
+                                  .lock = LOCK_RANKED(RANK_TIMELINE)};
 
-static struct lock pool_lock;   // guards the next two
+// Guards the next two.
+static struct lock pool_lock = LOCK_RANKED(RANK_LEAF);
 static struct timeline *unused; // kept while a context may have late calls
 static size_t used;
 
@@ -77,6 +80,7 @@ struct timeline *timeline_create(uint64_t stream_id)
         return NULL;
     }
     atomic_store(&timeline->references, 1);
+    lock_set_rank(&timeline->lock, RANK_TIMELINE);
     atomic_store(&timeline->submitted, 0);
     atomic_store(&timeline->completed, 0);
     timeline->stream_id = stream_id;

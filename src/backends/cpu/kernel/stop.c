@@ -25,14 +25,14 @@ static char token;  // its address marks signals as ours
 
 // --- Threads that run kernels ----------------------------------------------
 
-static struct lock list_lock;  // guards the list
+static struct lock list_lock = LOCK_RANKED(RANK_LEAF);  // guards the list
 static struct stop_thread *list;
 static _Atomic uint32_t process = 1;  // differs from the parent's after a fork
 
 // No other thread is there any more, and this one has another id.
 static void forked(void)
 {
-    list_lock = (struct lock){0};
+    list_lock = (struct lock)LOCK_RANKED(RANK_LEAF);
     list = NULL;
     atomic_fetch_add(&process, 1);
 }
