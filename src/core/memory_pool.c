@@ -75,6 +75,7 @@ static struct pool_part *part_at(struct memory_pool *pool, unsigned index)
 
 static void count_live_locked(struct pool_part *part, size_t size)
 {
+    ASSERT(biased_is_held(&part->lock));
     part->live += size;
     if (part->live > part->peak)
         part->peak = part->live;
@@ -123,6 +124,7 @@ static struct buffer *best_of(struct buffer **list,
 static struct buffer *find_large_locked(struct memory_pool *pool,
                                         const struct pool_request *request)
 {
+    ASSERT(biased_is_held(&pool->large.lock));
     unsigned first = large_bin(request->capacity), last = first + 1;
     struct buffer **bins = pool->large_bins[request->kind];
     struct buffer *found = NULL;
@@ -135,6 +137,7 @@ static struct buffer *find_locked(struct memory_pool *pool,
                                   struct pool_part *part,
                                   const struct pool_request *request)
 {
+    ASSERT(biased_is_held(&part->lock));
     if (part == &pool->large)
         return find_large_locked(pool, request);
     struct buffer *found = part->bins[request->bin];
@@ -155,6 +158,7 @@ static bool may_keep(struct memory_pool *pool, const struct buffer *buffer)
 
 static void keep_locked(struct memory_pool *pool, struct buffer *buffer)
 {
+    ASSERT(biased_is_held(&buffer->part->lock));
     struct buffer **bin = bin_for(pool, buffer);
     if (buffer->memory.host)
         poison(buffer->memory.host, buffer->capacity);

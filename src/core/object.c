@@ -54,6 +54,7 @@ void object_set_generations(uint32_t count)
 
 static bool slot_add_locked(struct object *object)
 {
+    ASSERT(lock_is_held(&table_lock));
     uint32_t number = slot_count >> OBJECT_CHUNK_BITS;
     if (number >= OBJECT_CHUNKS)
         return false;
@@ -100,6 +101,7 @@ struct object_class *object_class_of(struct object_class *class,
 
 static void class_register_locked(struct object_class *class)
 {
+    ASSERT(lock_is_held(&table_lock));
     for (struct object_class *at = classes; at; at = at->next)
         if (at == class)
             return;
@@ -628,6 +630,7 @@ struct object *object_next_and_keep(enum object_kind kind, uint32_t *index)
 
 static void release_dead_locked(void)
 {
+    ASSERT(lock_is_held(&table_lock));
     for (uint32_t i = 0; i < slot_count; i++) {
         struct object *object = slot_object(i);
         // A retired slot stays: after its last generation there is no next.
@@ -646,6 +649,7 @@ static void release_dead_locked(void)
 
 static void release_chunks_locked(void)
 {
+    ASSERT(lock_is_held(&table_lock));
     while (slot_count > 0 && !slot_object(slot_count - 1))
         slot_count--;
     for (uint32_t i = 1; i < OBJECT_CHUNKS; i++) {

@@ -121,6 +121,7 @@ void graph_launch_finish(struct op *op)
 static rnl_status wait_for_last_locked(struct cpu_exec *cpu,
                                        struct stream *stream)
 {
+    ASSERT(lock_is_held(&cpu->lock));
     struct wait wait = {.target = cpu->last, .sequence = cpu->last_sequence,
                         .order_only = true};
     return !cpu->last || cpu->last == stream ? RNL_OK
@@ -131,6 +132,7 @@ static rnl_status wait_for_last_locked(struct cpu_exec *cpu,
 static rnl_status prepare_locked(struct cpu_exec *cpu, struct stream *stream,
                                  struct op *op)
 {
+    ASSERT(lock_is_held(&cpu->lock));
     struct plan *plan = cpu->plan;
     if (!note_points(plan, op))
         return fail_status();
@@ -148,6 +150,7 @@ static rnl_status prepare_locked(struct cpu_exec *cpu, struct stream *stream,
 static rnl_status launch_locked(struct cpu_exec *cpu, struct stream *stream,
                                 struct op *op)
 {
+    ASSERT(lock_is_held(&cpu->lock));
     struct plan *plan = cpu->plan;
     rnl_status status = prepare_locked(cpu, stream, op);
     if (status != RNL_OK)

@@ -101,6 +101,7 @@ static bool has_failed(const struct plan *plan)
 
 void plan_cancel_locked(struct plan *plan)
 {
+    ASSERT(lock_is_held(&plan->queue->lock));
     atomic_store(&plan->failed, true);
 }
 

@@ -61,6 +61,7 @@ static unsigned rank_of(const struct queue *queue)
 
 static void unlist_locked(struct pool *pool, struct queue *queue)
 {
+    ASSERT(lock_is_held(&pool->lock));
     unsigned rank = rank_of(queue);
     if (queue->previous)
         queue->previous->next = queue->next;

@@ -20,6 +20,7 @@ static rnl_status refuse_dead(void)
 static void append_locked(struct queue *queue, struct op *first,
                           uint64_t sequence)
 {
+    ASSERT(lock_is_held(&queue->lock));
     struct op *last = first;
     for (;;) {
         last->sequence = sequence;
@@ -49,6 +50,7 @@ static inline bool keeps_memory(const struct op *op)
 // owner has them yet.
 static __attribute__((noinline)) void give_up_locked(struct op *op)
 {
+    ASSERT(lock_is_held(&stream_queue(op->stream)->lock));
     for (; op; op = op->next)
         op_give_up(op);
 }
@@ -199,6 +201,7 @@ static void inherit_failure(struct queue *queue, struct op *op)
 // Behind those for the same operation or an earlier one: it is mostly the last.
 static void add_waiter_locked(struct queue *target, struct op *op)
 {
+    ASSERT(lock_is_held(&target->lock));
     struct wait *wait = op_wait(op);
     struct op *last = target->last_waiter, **link = &target->waiters;
     if (last && op_wait(last)->sequence <= wait->sequence)
@@ -330,6 +333,7 @@ static void run_op(struct queue *queue, struct op *op)
 // Takes the waiters that op `completed` releases out of the list.
 static struct op *take_waiters_locked(struct queue *queue, uint64_t completed)
 {
+    ASSERT(lock_is_held(&queue->lock));
     struct op *first = queue->waiters, **link = &queue->waiters;
     uint32_t count = 0;
     while (*link && op_wait(*link)->sequence <= completed) {
@@ -608,6 +612,7 @@ static void sleep_for(struct queue *queue, uint64_t sequence,
 // The value that a blocked queue waits for, or NULL.
 static struct watch *watch_of_locked(struct queue *queue)
 {
+    ASSERT(lock_is_held(&queue->lock));
     return queue->state == QUEUE_BLOCKED && queue->batch->kind == OP_VALUES
                ? op_watch(queue->batch)
                : NULL;

@@ -234,6 +234,7 @@ static void note_history(struct region *region)
 
 static void open_locked(struct pool *pool, struct region *region)
 {
+    ASSERT(lock_is_held(&pool->lock));
     region->next = pool->regions;
     region->link = &pool->regions;
     if (region->next)
@@ -255,6 +256,7 @@ static void open_to_others(struct pool *pool, struct region *region)
 
 static bool open_again_locked(struct pool *pool, struct region *region)
 {
+    ASSERT(lock_is_held(&pool->lock));
     bool opens = !region->open;
     if (opens)
         open_locked(pool, region);
@@ -284,6 +286,7 @@ bool region_poke(struct pool *pool, struct region *region)
 
 static void close_locked(struct pool *pool, struct region *region)
 {
+    ASSERT(lock_is_held(&pool->lock));
     if (!region->open)
         return;
     *region->link = region->next;
@@ -304,6 +307,7 @@ static bool has_more(const struct region *region, bool worker)
 // The most urgent one.
 static struct region *find_locked(struct pool *pool, struct queue *queue)
 {
+    ASSERT(lock_is_held(&pool->lock));
     struct region *next, *best = NULL;
     for (struct region *at = pool->regions; at; at = next) {
         next = at->next;

@@ -23,6 +23,7 @@ static unsigned bucket_of(const char *address)
 static struct watch **step_locked(struct watches *all, struct watch **link,
                                   struct watch **taken)
 {
+    ASSERT(lock_is_held(&all->lock));
     struct watch *watch = *link;
     __builtin_prefetch(watch->next);
     if (!value_holds(&watch->value))
@@ -36,12 +37,14 @@ static struct watch **step_locked(struct watches *all, struct watch **link,
 
 static void note_empty_locked(struct watches *all, unsigned bucket)
 {
+    ASSERT(lock_is_held(&all->lock));
     if (!all->buckets[bucket])
         all->occupied &= ~(UINT64_C(1) << bucket);
 }
 
 static struct watch *take_bucket_locked(struct watches *all, unsigned bucket)
 {
+    ASSERT(lock_is_held(&all->lock));
     struct watch *taken = NULL, **link = &all->buckets[bucket];
     while (*link)
         link = step_locked(all, link, &taken);
@@ -58,6 +61,7 @@ static unsigned first_of(uint64_t bits)
 // buckets abreast, so that many are on their way at once.
 static struct watch *take_locked(struct watches *all, uint64_t buckets)
 {
+    ASSERT(lock_is_held(&all->lock));
     struct watch **links[WATCH_BUCKETS];
     struct watch *taken = NULL;
     uint64_t active = all->occupied & buckets;

@@ -70,6 +70,7 @@ void gpu_exec_finish(struct graph_exec *exec)
 // are over, since each waits for the one before.
 static struct stream *under_way_locked(struct graph_exec *exec)
 {
+    ASSERT(lock_is_held(&exec_gpu(exec)->lock));
     const struct gpu_exec *own = exec_gpu(exec);
     return point_is_reached(own->last)
                ? NULL
@@ -306,6 +307,7 @@ static uint32_t walk_steps(struct graph_exec *exec, uint32_t index,
 // Before they are exchanged: that cannot fail any more.
 static rnl_status keep_used_locked(struct graph_exec *exec, uint32_t index)
 {
+    ASSERT(lock_is_held(&exec_gpu(exec)->lock));
     struct walk walk = {.visit = visit_count};
     walk_steps(exec, index, UINT32_MAX, &walk);
     if (walk.changes == 0)
@@ -343,6 +345,7 @@ static struct marker *record_end(struct stream *last)
 // Where launches under way end: the next plan's come after them.
 static rnl_status mark_end_locked(struct graph_exec *exec, struct stream *last)
 {
+    ASSERT(lock_is_held(&exec_gpu(exec)->lock));
     struct gpu_exec *own = exec_gpu(exec);
     uint64_t launch = own->last.value;
     // With one there was no launch since.
@@ -492,6 +495,7 @@ static int wait_for_old_end_locked(struct gpu_exec *own,
                                    const struct driver_functions *call,
                                    void *handle)
 {
+    ASSERT(lock_is_held(&own->lock));
     return own->old_end ? call->stream_wait_event(handle,
                                                   own->old_end->event, 0)
                         : 0;
@@ -502,6 +506,7 @@ static int wait_for_old_end_locked(struct gpu_exec *own,
 static inline void leave_end_locked(const struct gpu_exec *own,
                                     struct stream *stream)
 {
+    ASSERT(lock_is_held(&own->lock));
     const struct gpu_stream *on = gpu_stream_of(stream);
     const struct timeline *last = own->last.timeline;
     if (__builtin_expect(on->graph_of != own, 0) &&
@@ -513,6 +518,7 @@ static inline int launch_locked(struct gpu_exec *own,
                                 struct graph_launch *launch,
                                 struct stream *stream)
 {
+    ASSERT(lock_is_held(&own->lock));
     struct gpu_plan *plan = own->plan;
     const struct driver_functions *call = call_of(gpu_of(plan->context));
     void *handle = gpu_stream_of(stream)->handle;
@@ -579,6 +585,7 @@ bool gpu_graph_prepares(const struct op *op)
 static inline void note_last_locked(struct gpu_exec *own,
                                     struct stream *stream, uint64_t launch)
 {
+    ASSERT(lock_is_held(&own->lock));
     struct gpu_stream *on = gpu_stream_of(stream);
     if (__builtin_expect(own->last.timeline != timeline_of(on), 0)) {
         timeline_release(own->last.timeline);

@@ -138,6 +138,7 @@ int held_give_marker(struct stream *stream, struct op *op)
 
 bool stream_waits_for_host_locked(struct stream *stream)
 {
+    ASSERT(lock_is_held(&gpu_stream_of(stream)->lock));
     const struct gpu_stream *own = gpu_stream_of(stream);
     if (own->asked == own->waited || context_is_lost(stream_context(stream)))
         return false;
@@ -148,6 +149,7 @@ bool stream_waits_for_host_locked(struct stream *stream)
 
 bool stream_still_holds_locked(struct stream *stream)
 {
+    ASSERT(lock_is_held(&gpu_stream_of(stream)->lock));
     struct gpu_stream *own = gpu_stream_of(stream);
     bool holds = own->held || stream_waits_for_host_locked(stream);
     atomic_store_explicit(&own->holds, holds, memory_order_release);
@@ -164,6 +166,7 @@ static bool waits_for_others(struct stream *stream, const struct op *op)
 
 bool held_may_go_locked(struct stream *stream, const struct op *op)
 {
+    ASSERT(lock_is_held(&gpu_stream_of(stream)->lock));
     // Host functions run one behind the other anyway.
     if (stream_waits_for_host_locked(stream))
         return op->kind == OP_HOST &&
@@ -173,6 +176,7 @@ bool held_may_go_locked(struct stream *stream, const struct op *op)
 
 void stream_hold_locked(struct stream *stream, struct op *first)
 {
+    ASSERT(lock_is_held(&gpu_stream_of(stream)->lock));
     struct gpu_stream *own = gpu_stream_of(stream);
     if (own->held)
         own->held_last->next = first;
@@ -192,6 +196,7 @@ void stream_hold_locked(struct stream *stream, struct op *first)
 
 static size_t room_locked(const struct gpu_stream *own)
 {
+    ASSERT(lock_is_held(&own->lock));
     uint64_t submitted = atomic_load(&timeline_of(own)->submitted);
     uint64_t completed = atomic_load(&timeline_of(own)->completed);
     // On a lost device all counts as completed.
@@ -202,6 +207,7 @@ static size_t room_locked(const struct gpu_stream *own)
 // Of the op that comes first, if it waits.
 static struct marker *awaited_locked(const struct gpu_stream *own)
 {
+    ASSERT(lock_is_held(&own->lock));
     return own->held && own->held->kind == OP_WAIT ? op_marker(own->held)
                                                    : NULL;
 }
@@ -216,6 +222,7 @@ bool held_only_writes(const struct op *op)
 
 static size_t count_writes_locked(const struct gpu_stream *own)
 {
+    ASSERT(lock_is_held(&own->lock));
     size_t count = 0;
     for (const struct op *op = own->held; op && held_only_writes(op);
          op = op->next)
@@ -271,6 +278,7 @@ bool stream_write_held(struct stream *stream)
 // The driver waits for what the service was asked.
 void stream_wait_there_locked(struct stream *stream)
 {
+    ASSERT(lock_is_held(&gpu_stream_of(stream)->lock));
     const struct gpu_context *gpu = gpu_of(stream_context(stream));
     struct gpu_stream *own = gpu_stream_of(stream);
     if (!stream_waits_for_host_locked(stream))

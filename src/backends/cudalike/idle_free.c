@@ -233,6 +233,7 @@ void idle_frees_open(struct context *context)
 
 static void unlink_locked(struct gpu_context *gpu)
 {
+    ASSERT(lock_is_held(&registry_lock));
     struct gpu_context **link = &contexts;
     while (*link != gpu)
         link = &(*link)->next;

@@ -246,6 +246,7 @@ static int launch_graph(struct stream *stream, struct op *op)
 static inline int launch_locked(struct stream *stream, struct op *op,
                                 struct op *keeper)
 {
+    ASSERT(lock_is_held(&gpu_stream_of(stream)->lock));
     struct gpu_stream *own = gpu_stream_of(stream);
     void *before = stream_enter(stream);
     stream_note_submitted_locked(own, op);

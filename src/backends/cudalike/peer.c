@@ -18,6 +18,7 @@ static struct link *links;
 static struct link *find_like_locked(const struct gpu_context *from,
                                      const void *to)
 {
+    ASSERT(lock_is_held(&links_lock));
     struct link *link = links;
     while (link && (link->from->handle != from->handle || link->to != to))
         link = link->next;
@@ -26,6 +27,7 @@ static struct link *find_like_locked(const struct gpu_context *from,
 
 static struct link *take_locked(const struct gpu_context *from, const void *to)
 {
+    ASSERT(lock_is_held(&links_lock));
     for (struct link **at = &links; *at; at = &(*at)->next) {
         struct link *link = *at;
         if (link->from == from && (!to || link->to == to)) {

@@ -57,6 +57,7 @@ static rnl_status refuse_again(const struct event *event)
 static bool waits_locked(const struct gpu_event *own,
                          const struct stream *stream)
 {
+    ASSERT(lock_is_held(&own->lock));
     const struct waiter *waiter = own->waiters;
     while (waiter && waiter->stream != stream)
         waiter = waiter->next;

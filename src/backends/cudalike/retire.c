@@ -67,6 +67,7 @@ static void *run(void *unused)
 
 static bool start_locked(void)
 {
+    ASSERT(lock_is_held(&reaper_lock));
     pthread_t thread;
     if (!started)
         driver_use_until_exit();
@@ -151,6 +152,7 @@ static struct retired *next_of(const struct retired *entry)
 // Behind those of the same value or an earlier one: it is mostly the last.
 static void list_locked(struct timeline *timeline, struct retired *entry)
 {
+    ASSERT(lock_is_held(&timeline->lock));
     struct retired *oldest = atomic_load(&timeline->retired), *before = NULL;
     if (oldest && timeline->retired_last->value <= entry->value)
         before = timeline->retired_last;
@@ -342,6 +344,7 @@ static void end_op(struct task *task)
 // are still to come: whoever reuses the memory looks at that count only.
 void op_retire_locked(struct op *op)
 {
+    ASSERT(lock_is_held(&gpu_stream_of(op->stream)->lock));
     struct timeline *timeline = stream_timeline(op->stream);
     _Atomic uint64_t *enqueued = &op->stream->enqueued;
     struct retired *entry = entry_of(op);
@@ -382,6 +385,7 @@ static bool is_of_op(const struct task *task)
 
 static struct task *take_of_locked(const struct stream *stream)
 {
+    ASSERT(lock_is_held(&reaper_lock));
     struct task *before = NULL;
     struct task **link = &first;
     while (*link && !(is_of_op(*link) && op_of(*link)->stream == stream)) {

@@ -64,6 +64,7 @@ static int page_add(struct gpu_context *gpu)
 // The first that nobody writes any more, taken out.
 static struct service_words *take_settled_locked(struct gpu_context *gpu)
 {
+    ASSERT(lock_is_held(&gpu->lock));
     struct service_words **link = &gpu->free_words;
     while (*link && atomic_load((*link)->reached) != (*link)->last)
         link = &(*link)->next;
@@ -311,6 +312,7 @@ static bool follows(struct stream *stream, const struct op *op)
 
 void service_await_copies_locked(struct stream *stream)
 {
+    ASSERT(lock_is_held(&gpu_stream_of(stream)->lock));
     const struct gpu_context *gpu = gpu_of(stream_context(stream));
     struct gpu_stream *own = gpu_stream_of(stream);
     bool all;
@@ -359,6 +361,7 @@ static bool unlist_item(struct gpu_stream *own, const struct op *op)
 
 static int ask_locked(struct stream *stream, struct op *op, bool tells)
 {
+    ASSERT(lock_is_held(&gpu_stream_of(stream)->lock));
     struct gpu_context *gpu = gpu_of(stream_context(stream));
     struct gpu_stream *own = gpu_stream_of(stream);
     int code = 0;
@@ -402,11 +405,13 @@ static int ask_locked(struct stream *stream, struct op *op, bool tells)
 
 int service_ask_locked(struct stream *stream, struct op *op)
 {
+    ASSERT(lock_is_held(&gpu_stream_of(stream)->lock));
     return ask_locked(stream, op, !follows(stream, op));
 }
 
 void service_ask_anyway_locked(struct stream *stream, struct op *op)
 {
+    ASSERT(lock_is_held(&gpu_stream_of(stream)->lock));
     struct gpu_stream *own = gpu_stream_of(stream);
     if (own->words && ask_locked(stream, op, false) == 0)
         return;
@@ -604,6 +609,7 @@ static void *run(void *unused)
 
 static bool start_locked(void)
 {
+    ASSERT(lock_is_held(&list_lock));
     pthread_t thread;
     if (!started && reaper_start())
         started = thread_start(&thread, "rnl-service", run, NULL) &&
@@ -613,6 +619,7 @@ static bool start_locked(void)
 
 rnl_status service_list_new_locked(struct stream *stream)
 {
+    ASSERT(lock_is_held(&gpu_stream_of(stream)->lock));
     struct gpu_stream *own = gpu_stream_of(stream);
     lock_take(&list_lock);
     rnl_status status =

@@ -57,6 +57,7 @@ static void *run(void *argument)
 
 static void start_locked(struct task_queue *queue)
 {
+    ASSERT(lock_is_held(&queue->lock));
     pthread_t thread;
     if (queue->started < queue->most &&
         thread_start(&thread, queue->thread_name, run, queue)) {

@@ -169,6 +169,7 @@ void timeline_close(struct stream *stream)
 static struct failure *failure_locked(struct timeline *timeline,
                                       uint64_t value)
 {
+    ASSERT(lock_is_held(&timeline->lock));
     uint64_t from = atomic_load(&timeline->failed_from);
     if (!timeline->failure || value < from)
         return failure_history_find(&timeline->history, value);
@@ -188,6 +189,7 @@ struct failure *timeline_failure(struct timeline *timeline, uint64_t value)
 static void set_failure_locked(struct timeline *timeline,
                                struct failure *failure, uint64_t at)
 {
+    ASSERT(lock_is_held(&timeline->lock));
     if (timeline->failure && atomic_load(&timeline->failed_from) <= at)
         return;
     failure_drop(timeline->failure);
@@ -214,6 +216,7 @@ void timeline_note_failure(struct stream *stream, uint64_t at)
 static void take_dependents_locked(struct timeline *timeline, uint64_t at,
                                    struct dependent **list)
 {
+    ASSERT(lock_is_held(&timeline->lock));
     for (struct dependent **link = &timeline->dependents; *link;) {
         struct dependent *dependent = *link;
         if (dependent->value < at) {
@@ -362,6 +365,7 @@ rnl_status stream_depend(struct stream *stream, struct point point,
 // did.
 static void step_over_locked(struct stream *stream)
 {
+    ASSERT(lock_is_held(&gpu_stream_of(stream)->lock));
     struct timeline *timeline = stream_timeline(stream);
     uint64_t last = atomic_load(&stream->enqueued);
     if (atomic_load(&timeline->completed) < last)
@@ -375,6 +379,7 @@ static void step_over_locked(struct stream *stream)
 static struct failure_span *end_failure_locked(struct stream *stream,
                                                struct failure_span *room)
 {
+    ASSERT(lock_is_held(&gpu_stream_of(stream)->lock));
     struct timeline *timeline = stream_timeline(stream);
     struct failure_span *surplus = room;
     lock_take(&timeline->lock);
