@@ -9,7 +9,7 @@ struct capture *captures;
 
 void capture_drop(struct capture *capture)
 {
-    if (atomic_fetch_sub(&capture->references, 1) != 1)
+    if (COUNT_DOWN(&capture->references) != 1)
         return;
     mem_release(capture->members,
                 capture->member_most * sizeof *capture->members);
@@ -363,7 +363,7 @@ static void forget_locked(struct event *event)
     if (!capture)
         return;
     capture_drop(capture);
-    atomic_fetch_sub(&often.capture_traces, 1);
+    COUNT_DOWN(&often.capture_traces);
 }
 
 void capture_forget_captured(struct event *event)

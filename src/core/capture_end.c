@@ -182,7 +182,7 @@ static void unlink_locked(struct capture *capture)
     while (*link != capture)
         link = &(*link)->next;
     *link = capture->next;
-    atomic_fetch_sub(&often.capture_traces, 1);
+    COUNT_DOWN(&often.capture_traces);
 }
 
 // Makes ordinary streams of its members, which the caller has to drop.

@@ -134,6 +134,7 @@ static struct entry *remove_oldest_locked(struct compiled *table)
     table->oldest = entry->newer;
     if (!table->oldest)
         table->newest = NULL;
+    ASSERT(table->count > 0);
     table->count--;
     for (struct named *named = entry->names; named; named = named->next)
         if (named->function && !named->parked)
@@ -337,6 +338,6 @@ void compiled_cache_finish(struct context *context)
     object_keep(&context->object);
     while (table->oldest)
         entry_drop(context, remove_oldest_locked(table));
-    atomic_fetch_sub(&context->object.counts, 1);
+    COUNT_DOWN(&context->object.counts);
     mem_release(table, sizeof *table);
 }

@@ -64,7 +64,7 @@ struct failure *failure_create(struct stream *stream, uint64_t sequence,
 
 void failure_drop(struct failure *failure)
 {
-    if (failure && atomic_fetch_sub(&failure->references, 1) == 1)
+    if (failure && COUNT_DOWN(&failure->references) == 1)
         mem_release(failure, sizeof *failure);
 }
 

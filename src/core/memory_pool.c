@@ -169,6 +169,8 @@ static void keep_locked(struct memory_pool *pool, struct buffer *buffer)
 // It is about to be discarded.
 static void count_trimmed(struct memory_pool *pool, const struct buffer *buffer)
 {
+    ASSERT(buffer->set_aside ||
+           atomic_load(&pool->reserved) >= buffer->capacity);
     if (!buffer->set_aside)
         atomic_fetch_sub(&pool->reserved, buffer->capacity);
     atomic_fetch_add(&pool->trims, 1);

@@ -369,6 +369,8 @@ static void edge_remove_locked(struct graph *graph, struct node *node,
                                uint32_t at)
 {
     ASSERT(lock_is_held(&graph->lock));
+    ASSERT(graph->nodes[node->after[at]].before_count > 0);
+    ASSERT(node->after_count > 0 && graph->edge_count > 0);
     graph->nodes[node->after[at]].before_count--;
     node->after_count--;
     if (is_in_front(node, at)) {

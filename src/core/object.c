@@ -173,6 +173,7 @@ static void bury(struct object *object)
 {
     atomic_store_explicit(&object->counts, OBJECT_ENDS, memory_order_release);
     lock_take(&table_lock);
+    ASSERT(live_count > 0);
     live_count--;
     uint32_t next = atomic_load_explicit(&object->generation,
                                          memory_order_relaxed) + 1;

@@ -39,6 +39,7 @@ static inline bool part_leave_locked(struct pool_part *part,
                                      struct context *context)
 {
     ASSERT(biased_is_held(&part->lock));
+    ASSERT(part->live_count > 0);
     part->live_count--;
     if (part->live_count > 0 ||
         !atomic_load_explicit(&context->pool.closed, memory_order_acquire))

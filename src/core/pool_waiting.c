@@ -97,7 +97,7 @@ static struct buffer *ready_locked(struct memory_pool *pool,
         first->next_kept = ready;
         ready = first;
         first = next;
-        atomic_fetch_sub(&pool->waiting_count, 1);
+        COUNT_DOWN(&pool->waiting_count);
     }
     atomic_store(&stream->waiting.first, first);
     if (!first && stream->waiting.link)
@@ -181,7 +181,7 @@ struct buffer *pool_find_waiting(struct memory_pool *pool,
             atomic_store(&stream->waiting.first, at->next_kept);
         if (stream->waiting.last == at)
             stream->waiting.last = before;
-        atomic_fetch_sub(&pool->waiting_count, 1);
+        COUNT_DOWN(&pool->waiting_count);
         if (!atomic_load(&stream->waiting.first))
             unlist_locked(stream);
     }

@@ -246,7 +246,7 @@ struct shared_event *shared_event_keep(struct shared_event *shared)
 
 void shared_event_drop(struct shared_event *shared)
 {
-    if (!shared || atomic_fetch_sub(&shared->references, 1) != 1)
+    if (!shared || COUNT_DOWN(&shared->references) != 1)
         return;
     lock_take(&list_lock);
     struct shared_event **link = &list;
@@ -332,7 +332,7 @@ void shared_event_begin_wait(struct shared_event *shared)
 
 void shared_event_end_wait(struct shared_event *shared)
 {
-    atomic_fetch_sub(&shared->waits, 1);
+    COUNT_DOWN(&shared->waits);
 }
 
 rnl_status shared_event_query(struct shared_event *shared, uint64_t *record)

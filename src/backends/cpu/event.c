@@ -271,6 +271,7 @@ static struct failure *tidy_locked(struct cpu_event *cpu,
     struct expected *first = cpu->expected + cpu->expected_first;
     memmove(first + 1, first, (size_t)(entry - first) * sizeof *first);
     cpu->expected_first++;
+    ASSERT(cpu->expected_count > 0);
     cpu->expected_count--;
     return failure;
 }

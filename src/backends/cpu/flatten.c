@@ -337,7 +337,7 @@ static void plan_free(struct plan *plan)
 
 void plan_drop(struct plan *plan)
 {
-    if (atomic_fetch_sub(&plan->references, 1) == 1)
+    if (COUNT_DOWN(&plan->references) == 1)
         plan_free(plan);
 }
 

@@ -157,6 +157,7 @@ bool queue_block(struct queue *queue, struct stream *target)
 {
     lock_take(&queue->lock);
     bool poked = queue->poked;
+    ASSERT(queue->state == QUEUE_RUNNING);
     queue->poked = false;
     if (!poked) {
         queue->state = QUEUE_BLOCKED;
@@ -223,7 +224,7 @@ static bool target_is_there(struct op *op)
     atomic_fetch_add(&target->attention, 1);
     bool there = atomic_load(&target->completed) >= wait->sequence;
     if (there) {
-        atomic_fetch_sub(&target->attention, 1);
+        COUNT_DOWN(&target->attention);
     } else {
         atomic_store(&wait->listed, true);
         add_waiter_locked(target, op);
@@ -411,6 +412,7 @@ static bool refill(struct queue *queue)
         return true;
     struct stream *stream = queue->stream;
     lock_take(&queue->lock);
+    ASSERT(queue->state == QUEUE_RUNNING);
     queue->batch = queue->head;
     queue->head = queue->tail = NULL;
     queue->untaken = 0;
@@ -432,6 +434,7 @@ static bool needs_worker(const struct op *op)
 static void give_back(struct queue *queue)
 {
     lock_take(&queue->lock);
+    ASSERT(queue->state == QUEUE_RUNNING);
     queue->state = QUEUE_READY;
     atomic_store_explicit(&queue->needs_worker, needs_worker(queue->batch),
                           memory_order_relaxed);
@@ -510,6 +513,7 @@ static bool claim(struct queue *queue)
         !pool_take(stream_pool(queue->stream), queue))
         return false;
     lock_take(&queue->lock);
+    ASSERT(queue->state == QUEUE_READY);
     queue->state = QUEUE_RUNNING;
     lock_give(&queue->lock);
     return true;
@@ -603,10 +607,11 @@ static void sleep_for(struct queue *queue, uint64_t sequence,
         futex_wait(&queue->signal, signal, deadline);
     }
     lock_take(&queue->lock);
+    ASSERT(queue->sleepers > 0);
     queue->sleepers--;
-    atomic_fetch_sub(&queue->attention, 1);
+    COUNT_DOWN(&queue->attention);
     lock_give(&queue->lock);
-    atomic_fetch_sub(&pool->waiting, 1);
+    COUNT_DOWN(&pool->waiting);
 }
 
 // The value that a blocked queue waits for, or NULL.

@@ -294,8 +294,8 @@ static void close_locked(struct pool *pool, struct region *region)
         region->next->link = region->link;
     region->open = false;
     for (unsigned rank = region->rank; rank-- > 0;)
-        atomic_fetch_sub(&pool->regions_above[rank], 1);
-    atomic_fetch_sub(&pool->region_count, 1);
+        COUNT_DOWN(&pool->regions_above[rank]);
+    COUNT_DOWN(&pool->region_count);
 }
 
 static bool has_more(const struct region *region, bool worker)
@@ -362,7 +362,7 @@ bool region_join(struct pool *pool, struct queue *queue)
     take_parts(pool, region, !queue);
     // The owner frees the region once it sees that nobody is left: the wake
     // may then hit a word that is something else, which wakes for no reason.
-    if (atomic_fetch_sub(&region->participants, 1) == 2)
+    if (COUNT_DOWN(&region->participants) == 2)
         futex_wake(&region->participants, 1);
     return true;
 }

@@ -31,7 +31,7 @@ static struct watch **step_locked(struct watches *all, struct watch **link,
     *link = watch->next;
     watch->next = *taken;
     *taken = watch;
-    atomic_fetch_sub(&all->count, 1);
+    COUNT_DOWN(&all->count);
     return link;
 }
 
@@ -195,7 +195,7 @@ bool watch_add(struct pool *pool, struct watch *watch)
     lock_take(&all->lock);
     bool holds = value_holds(&watch->value);
     if (holds) {
-        atomic_fetch_sub(&all->count, 1);
+        COUNT_DOWN(&all->count);
     } else {
         unsigned bucket = bucket_of(watch->value.address);
         watch->next = all->buckets[bucket];
@@ -218,7 +218,7 @@ bool watch_withdraw(struct pool *pool, struct watch *watch)
     bool found = *link != NULL;
     if (found) {
         *link = watch->next;
-        atomic_fetch_sub(&all->count, 1);
+        COUNT_DOWN(&all->count);
         note_empty_locked(all, bucket);
         atomic_store(&watch->listed, false);
     }

@@ -362,6 +362,7 @@ static inline void stream_count_locked(struct stream *stream)
     uint64_t number =
         atomic_load_explicit(&stream->enqueued, memory_order_relaxed) + 1;
     struct gpu_stream *own = gpu_stream_of(stream);
+    ASSERT(number > atomic_load(&timeline_of(own)->submitted));
     atomic_store_explicit(&timeline_of(own)->submitted, number,
                           memory_order_relaxed);
     atomic_store_explicit(&stream->enqueued, number, memory_order_release);
@@ -374,6 +375,7 @@ static inline void stream_note_submitted_locked(struct gpu_stream *own,
 {
     ASSERT(lock_is_held(&own->lock));
     recent_put_locked(own, op);  // it may be over before this call is
+    ASSERT(op->sequence > atomic_load(&timeline_of(own)->submitted));
     atomic_store_explicit(&timeline_of(own)->submitted, op->sequence,
                           memory_order_relaxed);
 }

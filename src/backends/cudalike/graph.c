@@ -375,7 +375,7 @@ static rnl_status exchange(struct graph_exec *exec)
     struct gpu_plan *old = status == RNL_OK ? own->plan : plan;
     if (status == RNL_OK)
         set_plan(own, plan);
-    bool unused = atomic_fetch_sub(&old->references, 1) == 1;
+    bool unused = COUNT_DOWN(&old->references) == 1;
     struct point point = {timeline_retain(own->last.timeline),
                           own->last.value};
     lock_give(&own->lock);
@@ -678,7 +678,7 @@ void gpu_graph_over(struct op *op)
     graph_launch_end(plan, op_launch(op));
     // Without the exec's lock: who has it may be held up in the driver, by a
     // call that waits for what the service is about to do.
-    if (atomic_fetch_sub(&plan->references, 1) == 1)
+    if (COUNT_DOWN(&plan->references) == 1)
         gpu_plan_free(plan,
                       (struct point){stream_timeline(op->stream),
                                      op->sequence});

@@ -52,7 +52,7 @@ void marker_let_go(struct marker *marker, struct stream *stream)
         marker->stream = stream;
     else
         atomic_store(&marker->done, true);
-    atomic_fetch_sub(&marker->held, 1);
+    COUNT_DOWN(&marker->held);
     lock_give(&marker->lock);
 }
 

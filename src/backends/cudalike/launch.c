@@ -257,6 +257,7 @@ static inline int launch_locked(struct stream *stream, struct op *op,
         own->last = LAST_WORK;
         if (keeper)
             op_retire_locked(keeper);
+        ASSERT(op->sequence >= atomic_load(&stream->enqueued));
         atomic_store_explicit(&stream->enqueued, op->sequence,
                               memory_order_release);
         stream_mark_locked(stream);

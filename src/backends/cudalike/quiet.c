@@ -33,6 +33,7 @@ static void change(struct quiet *quiet, uint32_t *number, int by)
 {
     lock_take(&quiet->lock);
     bool awaited = quiet->calls > 0;
+    ASSERT(by > 0 || *number >= (uint32_t)-by);
     *number += (uint32_t)by;
     lock_give(&quiet->lock);
     if (!awaited)

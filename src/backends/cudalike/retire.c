@@ -22,7 +22,7 @@ static _Thread_local bool is_spared;
 static void do_task(struct task *task)
 {
     task->run(task);
-    if (atomic_fetch_sub(&left, 1) == 1)
+    if (COUNT_DOWN(&left) == 1)
         futex_wake(&left, INT32_MAX);
 }
 
@@ -167,6 +167,9 @@ static void list_locked(struct timeline *timeline, struct retired *entry)
         atomic_store(&timeline->retired, entry);
     if (!entry->task.next)
         timeline->retired_last = entry;
+    ASSERT(!before || before->value <= entry->value);
+    ASSERT(!entry->task.next || entry->value < next_of(entry)->value);
+    ASSERT(!timeline->retired_last->task.next);
 }
 
 void timeline_retire(struct timeline *timeline, uint64_t value,
@@ -200,6 +203,8 @@ static struct retired *take_complete(struct timeline *timeline)
 {
     lock_take(&timeline->lock);
     struct retired *entry = atomic_load(&timeline->retired);
+    ASSERT(!entry || !entry->task.next ||
+           entry->value <= next_of(entry)->value);
     if (entry && entry->value <= atomic_load(&timeline->completed) &&
         !is_left_to_service(entry))
         atomic_store(&timeline->retired, next_of(entry));

@@ -160,6 +160,9 @@ void service_item_done(struct stream *stream, struct op *op,
         quiet_copy_end(gpu_of(stream_context(stream)));
     bool numbered = own->words && op->backend[TOLD_WORD] != DUE_ALWAYS;
     op_end_aside(op);  // what it calls may wait for what comes behind
+    // Of a lost device items are taken without waiting for those before.
+    ASSERT(!numbered || context_is_lost(stream_context(stream)) ||
+           (int32_t)(number - atomic_load(&own->words->finished)) > 0);
     if (numbered)
         atomic_store_explicit(&own->words->finished, number,
                               memory_order_release);
@@ -435,6 +438,7 @@ static void look_at_marker(struct stream *stream)
     uint64_t point = marker->value;
     atomic_store_explicit(&own->marker, NULL, memory_order_release);
     marker_drop(stream_context(stream), marker);
+    ASSERT(point <= atomic_load(&stream->enqueued));
     if (status == RNL_OK)  // or it was recorded into a capture of others
         timeline_complete(stream_timeline(stream), point);
 }
@@ -493,6 +497,7 @@ static bool may_leave(struct stream *stream, enum look look)
                   !items && !atomic_load(&timeline_of(own)->retired) &&
                   !atomic_load(&own->holds) &&
                   !atomic_load(&own->marker);
+    ASSERT(own->listed && !(leaves && own->held));
     if (leaves)
         own->listed = false;
     lock_give(&own->lock);
@@ -621,6 +626,7 @@ rnl_status service_list_new_locked(struct stream *stream)
 {
     ASSERT(lock_is_held(&gpu_stream_of(stream)->lock));
     struct gpu_stream *own = gpu_stream_of(stream);
+    ASSERT(!own->listed);
     lock_take(&list_lock);
     rnl_status status =
         start_locked()

@@ -189,6 +189,7 @@ void stream_mark_wanted_locked(struct stream *stream)
     bool all = own->last == LAST_WORK || !stream_waits_for_host_locked(stream);
     marker->value =
         all ? atomic_load(&timeline_of(own)->submitted) : own->solid;
+    ASSERT(marker->value <= atomic_load(&stream->enqueued));
     atomic_store_explicit(&own->marker, marker, memory_order_release);
 }
 
@@ -358,6 +359,7 @@ static int submit_locked(struct stream *stream, struct op *first,
     if (!stream_holds_locked(stream) || !own->held)
         rest = give_list_locked(stream, first, SIZE_MAX, over, &code);
     if (code != 0 && rest == first) {
+        ASSERT(submitted <= atomic_load(&timeline_of(own)->submitted));
         atomic_store(&timeline_of(own)->submitted, submitted);
         return code;
     }
@@ -367,6 +369,8 @@ static int submit_locked(struct stream *stream, struct op *first,
         give_up_locked(stream, rest, code, over);
     else if (rest)
         stream_hold_locked(stream, rest);
+    ASSERT(atomic_load(&timeline_of(own)->submitted) <= enqueued);
+    ASSERT(atomic_load(&stream->enqueued) <= enqueued);
     atomic_store_explicit(&stream->enqueued, enqueued, memory_order_release);
     return 0;
 }

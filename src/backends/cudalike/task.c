@@ -12,7 +12,7 @@ static struct task *take(struct task_queue *queue, bool was_busy)
     if (task) {
         queue->first = task->next;
         queue->idle--;
-        atomic_fetch_sub(&queue->waiting, 1);
+        COUNT_DOWN(&queue->waiting);
     }
     lock_give(&queue->lock);
     return task;

@@ -39,6 +39,7 @@ static void put_unused(struct timeline *timeline)
     lock_take(&pool_lock);
     timeline->next = unused;
     unused = timeline;
+    ASSERT(used > 0);
     used--;
     lock_give(&pool_lock);
 }
@@ -89,6 +90,7 @@ struct timeline *timeline_create(uint64_t stream_id)
 
 struct timeline *timeline_retain(struct timeline *timeline)
 {
+    ASSERT(!timeline || atomic_load(&timeline->references) > 0);
     if (timeline)
         atomic_fetch_add_explicit(&timeline->references, 1,
                                   memory_order_relaxed);
@@ -106,7 +108,7 @@ static void drop_dependents(struct dependent *dependent)
 
 void timeline_release(struct timeline *timeline)
 {
-    if (timeline && atomic_fetch_sub(&timeline->references, 1) == 1) {
+    if (timeline && COUNT_DOWN(&timeline->references) == 1) {
         empty(timeline);
         put_unused(timeline);
     }
@@ -171,6 +173,7 @@ static struct failure *failure_locked(struct timeline *timeline,
 {
     ASSERT(lock_is_held(&timeline->lock));
     uint64_t from = atomic_load(&timeline->failed_from);
+    ASSERT((timeline->failure != NULL) == (from != 0));
     if (!timeline->failure || value < from)
         return failure_history_find(&timeline->history, value);
     atomic_fetch_add(&timeline->failure->references, 1);
@@ -370,6 +373,7 @@ static void step_over_locked(struct stream *stream)
     uint64_t last = atomic_load(&stream->enqueued);
     if (atomic_load(&timeline->completed) < last)
         return;
+    ASSERT(atomic_load(&timeline->submitted) <= last);
     atomic_store(&timeline->submitted, last + 1);
     raise(&timeline->completed, last + 1);
     atomic_store(&stream->enqueued, last + 1);
@@ -383,6 +387,7 @@ static struct failure_span *end_failure_locked(struct stream *stream,
     struct timeline *timeline = stream_timeline(stream);
     struct failure_span *surplus = room;
     lock_take(&timeline->lock);
+    ASSERT(!timeline->failure == !atomic_load(&timeline->failed_from));
     struct failure_span span = {timeline->failure,
                                 atomic_load(&timeline->failed_from),
                                 atomic_load(&stream->enqueued), NULL};
