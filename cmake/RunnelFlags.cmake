@@ -38,6 +38,11 @@ if(RUNNEL_FUZZ)
     add_compile_options(-fsanitize=fuzzer-no-link)
 endif()
 
+# For tests too: locks are larger.
+if(RUNNEL_CHECKS)
+    add_compile_definitions(RUNNEL_CHECKS)
+endif()
+
 if(RUNNEL_COVERAGE)
     add_compile_options(--coverage -fprofile-update=atomic)
     add_link_options(--coverage)

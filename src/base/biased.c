@@ -4,6 +4,7 @@
 static void suspend_locked(struct biased_lock *lock, uint64_t owner,
                            enum biased_as as)
 {
+    ASSERT(lock_is_held(&lock->lock));
     unsigned tries = 0;
     atomic_store_explicit(&lock->owner, 0, memory_order_relaxed);
     fence_heavy();

@@ -15,7 +15,19 @@ struct biased_lock {
     uint64_t suspended;         // the owner while a guest is in
     _Atomic uint64_t owner;     // its thread's number; 0: none
     _Atomic uint64_t inside;    // the owner's number while it is in as such
+#ifdef RUNNEL_CHECKS
+    struct lock_order order;    // of whoever is in
+#endif
 };
+
+static inline void biased_set_rank(struct biased_lock *lock,
+                                   enum lock_rank rank)
+{
+    LOCK_SET_RANK(lock, rank);
+}
+
+// As lock_is_held.
+bool biased_is_held(const struct biased_lock *lock);
 
 #define BIASED_GUESTS_MOST 16
 
@@ -47,12 +59,15 @@ static inline bool biased_enter(struct biased_lock *lock, uint64_t me)
 static inline void biased_take(struct biased_lock *lock, uint64_t me,
                                enum biased_as as)
 {
+    LOCK_CHECK(lock);
     if (__builtin_expect(!biased_enter(lock, me), 0))
         biased_take_slowly(lock, me, as);
+    LOCK_TAKEN(lock);
 }
 
 static inline void biased_give(struct biased_lock *lock, uint64_t me)
 {
+    LOCK_GIVEN(lock);
     if (__builtin_expect(atomic_load_explicit(&lock->inside,
                                               memory_order_relaxed) == me, 1))
         atomic_store_explicit(&lock->inside, 0, memory_order_release);

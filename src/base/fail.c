@@ -95,7 +95,8 @@ uint64_t thread_choose_number(void)
     return thread_state.number;
 }
 
-static struct lock threads_lock;  // guards the list and its threads' `guards`
+// Guards the list and its threads' `guards`.
+static struct lock threads_lock = LOCK_RANKED(RANK_LEAF);
 static struct thread_state *threads;
 
 static bool fences_are_remote(void)
@@ -111,13 +112,25 @@ void threads_note_fences(void)
     lock_give(&threads_lock);
 }
 
+// Others write a thread's link, under the lock, when their place in the list is
+// beside its own; whether it is NULL the thread itself looks at without one.
+static void set_link(struct thread_state *thread, struct thread_state **link)
+{
+    atomic_store_explicit(&thread->link, link, memory_order_relaxed);
+}
+
+static struct thread_state **own_link(void)
+{
+    return atomic_load_explicit(&thread_state.link, memory_order_relaxed);
+}
+
 static void list_thread(void)
 {
     lock_take(&threads_lock);
     thread_state.next = threads;
-    thread_state.link = &threads;
+    set_link(&thread_state, &threads);
     if (threads)
-        threads->link = &thread_state.next;
+        set_link(threads, &thread_state.next);
     threads = &thread_state;
     atomic_store(&thread_state.guards, fences_are_remote());
     lock_give(&threads_lock);
@@ -127,19 +140,19 @@ static void unlist_thread(void)
 {
     lock_take(&threads_lock);
     atomic_store(&thread_state.guards, false);
-    if (thread_state.link)
-        *thread_state.link = thread_state.next;
-    if (thread_state.link && thread_state.next)
-        thread_state.next->link = thread_state.link;
-    thread_state.link = NULL;
+    if (own_link())
+        *own_link() = thread_state.next;
+    if (own_link() && thread_state.next)
+        set_link(thread_state.next, own_link());
+    set_link(&thread_state, NULL);
     lock_give(&threads_lock);
 }
 
 // In the child there is only the thread that forked.
 static void threads_forked(void)
 {
-    bool listed = thread_state.link != NULL;
-    threads_lock = (struct lock){0};
+    bool listed = own_link() != NULL;
+    threads_lock = (struct lock)LOCK_RANKED(RANK_LEAF);
     threads = NULL;
     if (listed)
         list_thread();
@@ -189,9 +202,9 @@ void thread_set_exit_hook(void (*hook)(void))
 bool thread_is_visited(void)
 {
     bool first = thread_state.callback_depth & THREAD_NEW;
-    if (first && !thread_state.link && thread_notice_exit())
+    if (first && !own_link() && thread_notice_exit())
         list_thread();
-    return thread_state.link != NULL;
+    return own_link() != NULL;
 }
 
 bool thread_notice_exit(void)

@@ -27,7 +27,8 @@ struct thread_state {
     void *held[THREAD_GUARDS];              // what the call has references to
     uint64_t number;        // 0: none yet
     struct op *op_cache;
-    struct thread_state *next, **link;      // of all threads that made a call
+    struct thread_state *next;              // of all threads that made a call
+    struct thread_state **_Atomic link;     // NULL: not listed
 };
 
 // In callback_depth, where it costs a call nothing: the thread made none yet.

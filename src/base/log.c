@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-static struct lock lock;  // guards the sink below
+static struct lock lock = LOCK_RANKED(RANK_LEAF);  // guards the sink below
 static struct {
     rnl_log_fn write;
     void *user_data;
@@ -62,7 +62,7 @@ void log_set_default(int level)
 
 void log_forked(void)
 {
-    lock = (struct lock){0};
+    lock = (struct lock)LOCK_RANKED(RANK_LEAF);
 }
 
 void log_set(rnl_log_fn log, rnl_log_level level, void *user_data)

@@ -8,7 +8,7 @@
 // A fork waits no longer: what is loaded may wait for the thread that forks.
 #define FORK_PATIENCE_NS UINT64_C(1000000000)
 
-static struct lock loading;
+static struct lock loading = LOCK_RANKED(RANK_LOADING);
 static _Thread_local bool may_give;  // of the thread that forks
 
 void *shared_open(const char *const *names, struct text *tried)

@@ -14,7 +14,8 @@ void lock_take_slowly(struct lock *lock)
     do {
         while (atomic_load_explicit(&lock->held, memory_order_relaxed))
             spin_once(&tries);
-    } while (!lock_try(lock));
+    } while (atomic_exchange_explicit(&lock->held, true,
+                                      memory_order_acquire));
 }
 
 void futex_wait_as(_Atomic uint32_t *word, uint32_t value, uint64_t deadline,

@@ -1,6 +1,9 @@
 // Locks, futexes and threads: what the standard's threads lack.
 #pragma once
 
+#include "base/check.h"
+#include "base/lock_order.h"
+
 #include <runnel/base.h>
 #include <pthread.h>
 #include <sched.h>
@@ -22,7 +25,20 @@ static inline void cpu_relax(void)
 
 struct lock {
     atomic_bool held;
+#ifdef RUNNEL_CHECKS
+    struct lock_order order;
+#endif
 };
+
+// For a lock that is no static one, which LOCK_RANKED gives its rank: where it
+// begins to be used.
+static inline void lock_set_rank(struct lock *lock, enum lock_rank rank)
+{
+    LOCK_SET_RANK(lock, rank);
+}
+
+// By this thread. For ASSERT: only builds with RUNNEL_CHECKS know.
+bool lock_is_held(const struct lock *lock);
 
 // Between two looks at what another thread is about to do.
 static inline void spin_once(unsigned *tries)
@@ -37,17 +53,23 @@ void lock_take_slowly(struct lock *lock);
 
 static inline void lock_take(struct lock *lock)
 {
+    LOCK_CHECK(lock);
     if (atomic_exchange_explicit(&lock->held, true, memory_order_acquire))
         lock_take_slowly(lock);
+    LOCK_TAKEN(lock);
 }
 
 static inline bool lock_try(struct lock *lock)
 {
-    return !atomic_exchange_explicit(&lock->held, true, memory_order_acquire);
+    if (atomic_exchange_explicit(&lock->held, true, memory_order_acquire))
+        return false;
+    LOCK_TAKEN(lock);
+    return true;
 }
 
 static inline void lock_give(struct lock *lock)
 {
+    LOCK_GIVEN(lock);
     atomic_store_explicit(&lock->held, false, memory_order_release);
 }
 

@@ -16,12 +16,14 @@ static uint32_t count_of(const struct stream *stream)
 
 static void set_count_locked(struct stream *stream, uint32_t count)
 {
+    ASSERT(lock_is_held(&stream->batch_lock));
     atomic_store_explicit(&stream->batch_count, count, memory_order_release);
 }
 
 // Submits it all. Returns what the backend refused, to be given to abandon.
 static struct op *submit_locked(struct stream *stream, rnl_status *out_status)
 {
+    ASSERT(lock_is_held(&stream->batch_lock));
     struct op *first = stream->batch;
     stream->batch = stream->batch_last = NULL;
     *out_status = RNL_OK;
@@ -58,6 +60,7 @@ static bool is_full(const struct stream *stream)
 
 static void append_locked(struct stream *stream, struct op *op)
 {
+    ASSERT(lock_is_held(&stream->batch_lock));
     if (stream->batch)
         stream->batch_last->next = op;
     else

@@ -63,6 +63,7 @@ struct buffer *buffer_new(struct context *context, rnl_memory_kind kind,
     buffer->backend = context->backend;
     buffer->kind = kind;
     buffer->size = size;
+    lock_set_rank(&buffer->lock, RANK_LEAF);
     return buffer;
 }
 

@@ -4,12 +4,12 @@
 #include <stdio.h>
 #include <string.h>
 
-struct lock capture_lock;
+struct lock capture_lock = LOCK_RANKED(RANK_CAPTURE);
 struct capture *captures;
 
 void capture_drop(struct capture *capture)
 {
-    if (atomic_fetch_sub(&capture->references, 1) != 1)
+    if (COUNT_DOWN(&capture->references) != 1)
         return;
     mem_release(capture->members,
                 capture->member_most * sizeof *capture->members);
@@ -18,7 +18,7 @@ void capture_drop(struct capture *capture)
 
 void capture_forked(void)
 {
-    capture_lock = (struct lock){0};
+    capture_lock = (struct lock)LOCK_RANKED(RANK_CAPTURE);
     captures = NULL;
     atomic_store(&often.capture_traces, 0);
 }
@@ -45,6 +45,7 @@ rnl_status rnl_capture_exchange_mode(rnl_capture_mode *mode)
 
 void capture_invalidate_locked(struct capture *capture)
 {
+    ASSERT(lock_is_held(&capture_lock));
     if (!capture->invalid)
         snprintf(capture->culprit, sizeof capture->culprit, "%s",
                  thread_state.function);
@@ -60,6 +61,7 @@ rnl_status capture_fail_invalid(const struct capture *capture)
 
 static rnl_status refuse_locked(struct capture *capture)
 {
+    ASSERT(lock_is_held(&capture_lock));
     capture_invalidate_locked(capture);
     return fail_at(RNL_ERROR_CAPTURE_UNSUPPORTED, "stream",
                    "%s cannot be used on 'stream', which is being captured",
@@ -68,6 +70,7 @@ static rnl_status refuse_locked(struct capture *capture)
 
 static rnl_status refuse_context_locked(struct capture *capture)
 {
+    ASSERT(lock_is_held(&capture_lock));
     capture_invalidate_locked(capture);
     return fail_at(RNL_ERROR_CAPTURE_UNSUPPORTED, "context",
                    "%s cannot be used on 'context', a stream of which is being "
@@ -88,6 +91,7 @@ static bool is_protected(const struct capture *capture, uint64_t thread)
 
 static rnl_status check_thread_locked(void)
 {
+    ASSERT(lock_is_held(&capture_lock));
     bool hit = false;
     uint64_t thread = thread_number();
     for (struct capture *at = captures; at; at = at->next) {
@@ -215,6 +219,7 @@ bool set_unite(struct node_set *set, const struct node_set *other)
 static rnl_status add_locked(struct stream *stream, struct capture *capture,
                              struct new_node *node)
 {
+    ASSERT(lock_is_held(&capture_lock));
     uint32_t index;
     struct graph *graph = capture->graph;
     rnl_status status = RNL_OK;
@@ -307,6 +312,7 @@ static rnl_status add_object_locked(struct stream *stream,
                                     struct capture *capture,
                                     rnl_node_kind kind, struct object *object)
 {
+    ASSERT(lock_is_held(&capture_lock));
     struct new_node node = {.kind = kind};
     rnl_status status = recipe_of_object(object, &node.recipe);
     if (status == RNL_OK && (status = add_locked(stream, capture, &node)))
@@ -319,6 +325,7 @@ static rnl_status add_object_locked(struct stream *stream,
 static rnl_status check_release_locked(struct graph *graph,
                                        const struct buffer *buffer)
 {
+    ASSERT(lock_is_held(&capture_lock));
     lock_take(&graph->lock);
     rnl_status status = node_check_release_locked(graph, &buffer->object);
     lock_give(&graph->lock);
@@ -348,6 +355,7 @@ bool capture_buffer(struct stream *stream, struct buffer *buffer,
 
 static void forget_locked(struct event *event)
 {
+    ASSERT(lock_is_held(&capture_lock));
     struct capture *capture = event->capture;
     event->capture = NULL;
     atomic_store(&event->captured, false);
@@ -355,7 +363,7 @@ static void forget_locked(struct event *event)
     if (!capture)
         return;
     capture_drop(capture);
-    atomic_fetch_sub(&often.capture_traces, 1);
+    COUNT_DOWN(&often.capture_traces);
 }
 
 void capture_forget_captured(struct event *event)
@@ -368,6 +376,7 @@ void capture_forget_captured(struct event *event)
 static rnl_status record_locked(struct stream *stream, struct event *event,
                                 struct capture *capture)
 {
+    ASSERT(lock_is_held(&capture_lock));
     struct node_set set = {0};
     if (capture->invalid)
         return capture_fail_invalid(capture);
@@ -387,6 +396,7 @@ static rnl_status record_locked(struct stream *stream, struct event *event,
 static rnl_status external_locked(struct stream *stream, struct event *event,
                                   struct capture *capture, rnl_node_kind kind)
 {
+    ASSERT(lock_is_held(&capture_lock));
     if (event->options.promise || event->options.interprocess)
         return refuse_locked(capture);
     return add_object_locked(stream, capture, kind, &event->object);
@@ -417,6 +427,7 @@ bool capture_record(struct stream *stream, struct event *event, bool external,
 
 static bool grow_locked(struct capture *capture)
 {
+    ASSERT(lock_is_held(&capture_lock));
     struct stream **members =
         mem_room(capture->members, capture->member_count,
                  &capture->member_most, sizeof *members, 4);
@@ -428,6 +439,7 @@ static bool grow_locked(struct capture *capture)
 rnl_status capture_add_stream_locked(struct capture *capture,
                                     struct stream *stream)
 {
+    ASSERT(lock_is_held(&capture_lock));
     if (stream->borrowed == RNL_NATIVE_LEGACY)
         return fail_at(RNL_ERROR_CAPTURE_UNSUPPORTED, "stream",
                        "RNL_NATIVE_LEGACY cannot be captured, as with the "
@@ -446,6 +458,7 @@ rnl_status capture_add_stream_locked(struct capture *capture,
 static rnl_status join_locked(struct stream *stream, struct capture *capture,
                               const struct node_set *after)
 {
+    ASSERT(lock_is_held(&capture_lock));
     if (capture->invalid)
         return capture_fail_invalid(capture);
     if (stream->object.context != capture->graph->object.context)
@@ -463,6 +476,7 @@ static rnl_status join_locked(struct stream *stream, struct capture *capture,
 
 static rnl_status merge_locked(struct capture *one, struct capture *other)
 {
+    ASSERT(lock_is_held(&capture_lock));
     capture_invalidate_locked(one);
     capture_invalidate_locked(other);
     return fail_at(RNL_ERROR_CAPTURE_MERGE, "stream",
@@ -471,6 +485,7 @@ static rnl_status merge_locked(struct capture *one, struct capture *other)
 
 static rnl_status isolate_locked(struct capture *capture, const char *what)
 {
+    ASSERT(lock_is_held(&capture_lock));
     capture_invalidate_locked(capture);
     return fail_at(RNL_ERROR_CAPTURE_ISOLATION, what,
                    "'%s' stands for work outside of the capture", what);
@@ -480,6 +495,7 @@ static rnl_status isolate_locked(struct capture *capture, const char *what)
 static rnl_status wait_locked(struct stream *stream, struct event *event,
                               struct capture *mine)
 {
+    ASSERT(lock_is_held(&capture_lock));
     struct capture *theirs = event->capture;
     if (mine && mine->invalid)
         return capture_fail_invalid(mine);

@@ -54,6 +54,7 @@ static rnl_status take_graph(struct stream *stream, struct capture *capture,
 static rnl_status begin_locked(struct stream *stream,
                                const rnl_capture_options *options)
 {
+    ASSERT(lock_is_held(&capture_lock));
     if (capture_of(stream))
         return fail_at(RNL_ERROR_INVALID_STATE, "stream",
                        "the stream is being captured already");
@@ -131,6 +132,7 @@ rnl_status rnl_stream_begin_capture(rnl_stream handle,
 // this capture: those come after nodes that are older.
 static void mark_locked(struct graph *graph, const struct node_set *set)
 {
+    ASSERT(lock_is_held(&graph->lock));
     for (uint32_t i = 0; i < graph->count; i++)
         graph->nodes[i].marked = false;
     for (uint32_t i = 0; i < set->count; i++)
@@ -175,16 +177,18 @@ static rnl_status check_joined(struct capture *capture)
 
 static void unlink_locked(struct capture *capture)
 {
+    ASSERT(lock_is_held(&capture_lock));
     struct capture **link = &captures;
     while (*link != capture)
         link = &(*link)->next;
     *link = capture->next;
-    atomic_fetch_sub(&often.capture_traces, 1);
+    COUNT_DOWN(&often.capture_traces);
 }
 
 // Makes ordinary streams of its members, which the caller has to drop.
 static void disband_locked(struct capture *capture)
 {
+    ASSERT(lock_is_held(&capture_lock));
     for (uint32_t i = 0; i < capture->member_count; i++) {
         atomic_store(&capture->members[i]->capture, NULL);
         set_finish(&capture->members[i]->after);

@@ -47,6 +47,7 @@ struct compiled {
 static struct entry *entry_find_locked(const struct context *context,
                                        const struct source_key *key)
 {
+    ASSERT(lock_is_held(&context->lock));
     if (!context->compiled)
         return NULL;
     struct entry *entry = context->compiled->buckets[key->hash % BUCKETS];
@@ -133,6 +134,7 @@ static struct entry *remove_oldest_locked(struct compiled *table)
     table->oldest = entry->newer;
     if (!table->oldest)
         table->newest = NULL;
+    ASSERT(table->count > 0);
     table->count--;
     for (struct named *named = entry->names; named; named = named->next)
         if (named->function && !named->parked)
@@ -147,6 +149,7 @@ static struct entry *remove_oldest_locked(struct compiled *table)
 static rnl_function take_function_locked(struct context *context,
                                          struct named *named)
 {
+    ASSERT(lock_is_held(&context->lock));
     struct function *function = named->function;
     if (!function)
         return NULL;
@@ -165,6 +168,7 @@ static rnl_function take_function_locked(struct context *context,
 static rnl_function find_hinted_locked(struct context *context,
                                        const char *text, const char *name)
 {
+    ASSERT(lock_is_held(&context->lock));
     if (!context->compiled)
         return NULL;
     const struct hint *hint = hint_of(context->compiled, text);
@@ -210,6 +214,7 @@ void compiled_find(struct context *context, const struct source_key *key,
 static struct entry *add_locked(struct context *context, struct entry *entry,
                                 struct compiled *table)
 {
+    ASSERT(lock_is_held(&context->lock));
     if (!context->compiled)
         context->compiled = table;
     insert_locked(context->compiled, entry);
@@ -294,6 +299,7 @@ void compiled_name(struct context *context, const struct source_key *key,
 
 static bool park_locked(struct function *function)
 {
+    ASSERT(lock_is_held(&function->object.context->lock));
     struct named *named = atomic_load(&function->named);
     if (!named)
         return false;
@@ -332,6 +338,6 @@ void compiled_cache_finish(struct context *context)
     object_keep(&context->object);
     while (table->oldest)
         entry_drop(context, remove_oldest_locked(table));
-    atomic_fetch_sub(&context->object.counts, 1);
+    COUNT_DOWN(&context->object.counts);
     mem_release(table, sizeof *table);
 }

@@ -84,6 +84,8 @@ static rnl_status context_open(struct device *device, void *adopted,
     context->device = device;
     context->backend = device->backend;
     context->options = *options;
+    lock_set_rank(&context->owned_lock, RANK_OWNED);
+    lock_set_rank(&context->lock, RANK_CONTEXT);
     context->options.label = NULL;
     context->adopted = adopted;
     rnl_status status = device->backend->context_init(context);

@@ -39,6 +39,8 @@ static rnl_status exec_new(struct graph *graph, struct graph *snapshot,
     exec->backend = graph->backend;
     exec->source = graph->number;
     exec->snapshot = snapshot;
+    lock_set_rank(&exec->lock, RANK_EXEC);
+    lock_set_rank(&exec->seen, RANK_SEEN);
     rnl_status status = graph->backend->exec_init(exec);
     if (status != RNL_OK)
         object_abandon(&exec->object);
@@ -208,6 +210,7 @@ static void exchange(struct graph_exec *exec, struct node *node,
 static rnl_status change_locked(struct graph_exec *exec, uint32_t index,
                                 struct new_node *given)
 {
+    ASSERT(lock_is_held(&exec->lock));
     struct node *node = &exec->snapshot->nodes[index];
     rnl_status status = node_check_change(node, given->kind);
     if (status != RNL_OK)
@@ -271,6 +274,7 @@ static rnl_status check_enabling(const struct node *node)
 static rnl_status set_enabled_locked(struct graph_exec *exec, rnl_node handle,
                                      bool enabled)
 {
+    ASSERT(lock_is_held(&exec->lock));
     uint32_t index;
     rnl_status status = node_find_locked(exec->snapshot, exec->source, handle,
                                          "node", &index);

@@ -9,7 +9,7 @@
 #define COUNT_ONE(name, number, sentence) +1
 static struct failure no_memory[RNL_STATUS_MAP(COUNT_ONE)];
 #undef COUNT_ONE
-static struct lock no_memory_lock;
+static struct lock no_memory_lock = LOCK_RANKED(RANK_LEAF);
 
 static struct failure *without_memory(rnl_status status)
 {
@@ -27,7 +27,7 @@ static struct failure *without_memory(rnl_status status)
 // In the child, another thread may have had it.
 void failure_forked(void)
 {
-    no_memory_lock = (struct lock){0};
+    no_memory_lock = (struct lock)LOCK_RANKED(RANK_LEAF);
 }
 
 struct failure *failure_blame(struct stream *stream, const struct blame *blame,
@@ -64,7 +64,7 @@ struct failure *failure_create(struct stream *stream, uint64_t sequence,
 
 void failure_drop(struct failure *failure)
 {
-    if (failure && atomic_fetch_sub(&failure->references, 1) == 1)
+    if (failure && COUNT_DOWN(&failure->references) == 1)
         mem_release(failure, sizeof *failure);
 }
 

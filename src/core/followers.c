@@ -70,6 +70,7 @@ static struct followers *make(const struct graph *graph)
 const uint32_t *followers_locked(struct graph *graph, uint32_t index,
                                  uint32_t *out_count)
 {
+    ASSERT(lock_is_held(&graph->lock));
     if (!graph->followers)
         graph->followers = make(graph);
     const struct followers *followers = graph->followers;

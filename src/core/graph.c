@@ -41,8 +41,10 @@ static struct graph *new_hidden(struct context *context, const char *label)
 {
     struct graph *graph =
         (struct graph *)object_create(&graph_class, context, label);
-    if (graph)
-        graph->backend = context->backend;
+    if (!graph)
+        return NULL;
+    graph->backend = context->backend;
+    lock_set_rank(&graph->lock, RANK_GRAPH);
     return graph;
 }
 
@@ -198,6 +200,7 @@ static bool copy_node(const struct node *from, struct node *to, bool hidden)
 
 static bool copy_nodes_locked(const struct graph *from, struct graph *to)
 {
+    ASSERT(lock_is_held(&from->lock));
     if (from->count == 0)
         return true;
     to->nodes = mem_allocate(from->count * sizeof *to->nodes);
@@ -219,6 +222,7 @@ static bool copy_nodes_locked(const struct graph *from, struct graph *to)
 
 static rnl_status copy_locked(const struct graph *from, struct graph *to)
 {
+    ASSERT(lock_is_held(&from->lock));
     rnl_status status = graph_check_free_locked(from);
     return status ? status
                   : copy_nodes_locked(from, to) ? RNL_OK : fail_status();
@@ -356,6 +360,7 @@ rnl_status rnl_graph_get_info(rnl_graph handle, rnl_graph_info *out_info)
 static void list_nodes_locked(const struct graph *graph, rnl_node *nodes,
                               size_t capacity, size_t *out_count)
 {
+    ASSERT(lock_is_held(&graph->lock));
     size_t count = 0;
     for (uint32_t i = 0; i < graph->count; i++) {
         if (!graph->nodes[i].kind)
@@ -370,6 +375,7 @@ static void list_nodes_locked(const struct graph *graph, rnl_node *nodes,
 static void list_edges_locked(const struct graph *graph, rnl_edge *edges,
                               size_t capacity, size_t *out_count)
 {
+    ASSERT(lock_is_held(&graph->lock));
     size_t count = 0;
     for (uint32_t i = 0; i < graph->count; i++) {
         const struct node *node = &graph->nodes[i];

@@ -66,12 +66,14 @@ void buffers_discard(struct graph *graph)
 
 void buffers_added_locked(struct graph *graph, const struct node *node)
 {
+    ASSERT(lock_is_held(&graph->lock));
     if (graph->uses && !note(graph, node))
         buffers_discard(graph);
 }
 
 void buffers_removed_locked(struct graph *graph, const struct node *node)
 {
+    ASSERT(lock_is_held(&graph->lock));
     if (is_use(node))
         buffers_discard(graph);
 }
@@ -91,6 +93,7 @@ static bool make(struct graph *graph)
 rnl_status node_check_release_locked(struct graph *graph,
                                      const struct object *buffer)
 {
+    ASSERT(lock_is_held(&graph->lock));
     if (!make(graph))
         return fail(RNL_ERROR_OUT_OF_MEMORY, "there is no memory for a node");
     const struct buffer_use *use =

@@ -108,6 +108,7 @@ static void withdraw_devices(void)
 
 static rnl_status open_locked(void)
 {
+    ASSERT(pthread_mutex_trylock(&open_mutex) != 0);
     for (size_t i = 0; table[i]; i++) {
         const char *broken = backend_check(table[i]);
         if (broken)

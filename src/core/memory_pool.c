@@ -75,6 +75,7 @@ static struct pool_part *part_at(struct memory_pool *pool, unsigned index)
 
 static void count_live_locked(struct pool_part *part, size_t size)
 {
+    ASSERT(biased_is_held(&part->lock));
     part->live += size;
     if (part->live > part->peak)
         part->peak = part->live;
@@ -123,6 +124,7 @@ static struct buffer *best_of(struct buffer **list,
 static struct buffer *find_large_locked(struct memory_pool *pool,
                                         const struct pool_request *request)
 {
+    ASSERT(biased_is_held(&pool->large.lock));
     unsigned first = large_bin(request->capacity), last = first + 1;
     struct buffer **bins = pool->large_bins[request->kind];
     struct buffer *found = NULL;
@@ -135,6 +137,7 @@ static struct buffer *find_locked(struct memory_pool *pool,
                                   struct pool_part *part,
                                   const struct pool_request *request)
 {
+    ASSERT(biased_is_held(&part->lock));
     if (part == &pool->large)
         return find_large_locked(pool, request);
     struct buffer *found = part->bins[request->bin];
@@ -155,6 +158,7 @@ static bool may_keep(struct memory_pool *pool, const struct buffer *buffer)
 
 static void keep_locked(struct memory_pool *pool, struct buffer *buffer)
 {
+    ASSERT(biased_is_held(&buffer->part->lock));
     struct buffer **bin = bin_for(pool, buffer);
     if (buffer->memory.host)
         poison(buffer->memory.host, buffer->capacity);
@@ -165,6 +169,8 @@ static void keep_locked(struct memory_pool *pool, struct buffer *buffer)
 // It is about to be discarded.
 static void count_trimmed(struct memory_pool *pool, const struct buffer *buffer)
 {
+    ASSERT(buffer->set_aside ||
+           atomic_load(&pool->reserved) >= buffer->capacity);
     if (!buffer->set_aside)
         atomic_fetch_sub(&pool->reserved, buffer->capacity);
     atomic_fetch_add(&pool->trims, 1);
@@ -469,6 +475,9 @@ rnl_status memory_pool_init(struct context *context)
 {
     struct memory_pool *pool = &context->pool;
     size_t size = context->options.buffer_cache_size;
+    lock_set_rank(&pool->waiting_lock, RANK_WAITING);
+    for (unsigned i = 0; i <= POOL_PARTS; i++)
+        biased_set_rank(&part_at(pool, i)->lock, RANK_POOL_PART);
     pool->threshold = context->options.pool_threshold;
     if (pool->threshold == 0)
         pool->threshold = SIZE_MAX;

@@ -24,6 +24,7 @@ rnl_status node_find_locked(const struct graph *graph, uint64_t number,
                             rnl_node handle, const char *parameter,
                             uint32_t *out_index)
 {
+    ASSERT(!graph->number || lock_is_held(&graph->lock));
     uint64_t value = (uint64_t)(uintptr_t)handle;
     uint32_t index = (uint32_t)value % GRAPH_NODES_MOST;
     if (value >> OBJECT_KIND_SHIFT != OBJECT_NODE)
@@ -44,6 +45,7 @@ rnl_status nodes_find_locked(const struct graph *graph, const rnl_node *nodes,
                              size_t count, const char *parameter,
                              uint32_t *indices)
 {
+    ASSERT(lock_is_held(&graph->lock));
     for (size_t i = 0; i < count; i++) {
         rnl_status status = node_find_locked(graph, graph->number, nodes[i],
                                              parameter, &indices[i]);
@@ -93,6 +95,7 @@ const char *node_what(const struct node *node)
 
 static bool grow_locked(struct graph *graph)
 {
+    ASSERT(lock_is_held(&graph->lock));
     struct node *nodes = mem_room(graph->nodes, graph->count, &graph->most,
                                   sizeof *nodes, 8);
     if (nodes)
@@ -124,6 +127,7 @@ rnl_status node_add_locked(struct graph *graph, const struct new_node *given,
                            const uint32_t *after, size_t count,
                            uint32_t *out_index)
 {
+    ASSERT(lock_is_held(&graph->lock));
     if (graph->count >= GRAPH_NODES_MOST)
         return fail_at(RNL_ERROR_OUT_OF_RANGE, "graph",
                        "a graph can have %u nodes, removed ones included",
@@ -159,6 +163,7 @@ rnl_status node_add_locked(struct graph *graph, const struct new_node *given,
 
 rnl_status graph_check_free_locked(const struct graph *graph)
 {
+    ASSERT(lock_is_held(&graph->lock));
     return graph->capture
                ? fail_at(RNL_ERROR_INVALID_STATE, "graph",
                          "a capture is adding to the graph; end it first")
@@ -280,6 +285,7 @@ void node_exchange(struct node *node, struct new_node *given)
 static rnl_status set_node_locked(struct graph *graph, rnl_node handle,
                                   struct new_node *given)
 {
+    ASSERT(lock_is_held(&graph->lock));
     uint32_t index;
     rnl_status status = graph_check_free_locked(graph);
     if (status != RNL_OK ||
@@ -362,6 +368,9 @@ static bool is_in_front(const struct node *node, uint32_t at)
 static void edge_remove_locked(struct graph *graph, struct node *node,
                                uint32_t at)
 {
+    ASSERT(lock_is_held(&graph->lock));
+    ASSERT(graph->nodes[node->after[at]].before_count > 0);
+    ASSERT(node->after_count > 0 && graph->edge_count > 0);
     graph->nodes[node->after[at]].before_count--;
     node->after_count--;
     if (is_in_front(node, at)) {
@@ -417,6 +426,7 @@ static bool edge_insert(struct node *node, uint32_t at, uint32_t from)
 static rnl_status add_edge_locked(struct graph *graph, uint32_t from,
                                   uint32_t to)
 {
+    ASSERT(lock_is_held(&graph->lock));
     struct node *node = &graph->nodes[to];
     uint32_t at = edge_place(node, from);
     if (edge_is_at(node, at, from))
@@ -437,6 +447,7 @@ static rnl_status add_edge_locked(struct graph *graph, uint32_t from,
 static rnl_status remove_edge_locked(struct graph *graph, uint32_t from,
                                      uint32_t to)
 {
+    ASSERT(lock_is_held(&graph->lock));
     struct node *node = &graph->nodes[to];
     uint32_t at = edge_place(node, from);
     if (!edge_is_at(node, at, from))
@@ -484,6 +495,7 @@ rnl_status rnl_graph_remove_edge(rnl_graph graph, rnl_node from, rnl_node to)
 
 static void part_locked(struct graph *graph, uint32_t from, uint32_t to)
 {
+    ASSERT(lock_is_held(&graph->lock));
     struct node *node = &graph->nodes[to];
     uint32_t at = edge_place(node, from);
     if (edge_is_at(node, at, from))
@@ -494,6 +506,7 @@ static void part_locked(struct graph *graph, uint32_t from, uint32_t to)
 
 static void detach_locked(struct graph *graph, uint32_t index)
 {
+    ASSERT(lock_is_held(&graph->lock));
     struct node *node = &graph->nodes[index];
     uint32_t last = graph->count - index > LOOKED_AT ? index + LOOKED_AT
                                                      : graph->count - 1;
@@ -542,6 +555,7 @@ rnl_status rnl_graph_remove_node(rnl_graph handle, rnl_node node)
 bool node_cut_locked(struct graph *graph, uint32_t count,
                      struct node *out_removed)
 {
+    ASSERT(lock_is_held(&graph->lock));
     if (graph->count <= count)
         return false;
     struct node *node = &graph->nodes[--graph->count];

@@ -10,7 +10,8 @@ struct object_chunk *_Atomic object_chunks[OBJECT_CHUNKS] = {
 _Atomic uint32_t object_generations = OBJECT_GENERATIONS;
 static _Atomic uint64_t last_id;
 
-static struct lock table_lock;  // guards all below and every class's dead
+// Guards all below and every class's dead.
+static struct lock table_lock = LOCK_RANKED(RANK_TABLE);
 static uint32_t slot_count;
 static uint32_t live_count;     // without those of static storage
 static uint32_t first_generation = 1;  // of slots made from now on
@@ -53,6 +54,7 @@ void object_set_generations(uint32_t count)
 
 static bool slot_add_locked(struct object *object)
 {
+    ASSERT(lock_is_held(&table_lock));
     uint32_t number = slot_count >> OBJECT_CHUNK_BITS;
     if (number >= OBJECT_CHUNKS)
         return false;
@@ -99,6 +101,7 @@ struct object_class *object_class_of(struct object_class *class,
 
 static void class_register_locked(struct object_class *class)
 {
+    ASSERT(lock_is_held(&table_lock));
     for (struct object_class *at = classes; at; at = at->next)
         if (at == class)
             return;
@@ -170,6 +173,7 @@ static void bury(struct object *object)
 {
     atomic_store_explicit(&object->counts, OBJECT_ENDS, memory_order_release);
     lock_take(&table_lock);
+    ASSERT(live_count > 0);
     live_count--;
     uint32_t next = atomic_load_explicit(&object->generation,
                                          memory_order_relaxed) + 1;
@@ -191,7 +195,8 @@ void object_abandon(struct object *object)
 
 // Objects that were guarded when their last reference went, linked by
 // next_free: whoever guards nothing any more ends them.
-static struct lock aside_lock;  // guards the list and the bit that tells of it
+// Guards the list and the bit that tells of it.
+static struct lock aside_lock = LOCK_RANKED(RANK_LEAF);
 static struct object *aside;
 
 static void end(struct object *object);
@@ -626,6 +631,7 @@ struct object *object_next_and_keep(enum object_kind kind, uint32_t *index)
 
 static void release_dead_locked(void)
 {
+    ASSERT(lock_is_held(&table_lock));
     for (uint32_t i = 0; i < slot_count; i++) {
         struct object *object = slot_object(i);
         // A retired slot stays: after its last generation there is no next.
@@ -644,6 +650,7 @@ static void release_dead_locked(void)
 
 static void release_chunks_locked(void)
 {
+    ASSERT(lock_is_held(&table_lock));
     while (slot_count > 0 && !slot_object(slot_count - 1))
         slot_count--;
     for (uint32_t i = 1; i < OBJECT_CHUNKS; i++) {
@@ -669,8 +676,8 @@ void object_trim(void)
 
 void object_table_forked(void)
 {
-    table_lock = (struct lock){0};
-    aside_lock = (struct lock){0};
+    table_lock = (struct lock)LOCK_RANKED(RANK_TABLE);
+    aside_lock = (struct lock)LOCK_RANKED(RANK_LEAF);
     aside = NULL;
     atomic_store(&often.call_ends, 0);
     // Another thread may have been at these.

@@ -232,6 +232,7 @@ void object_destroy(struct object *object);
 
 static inline void object_drop(struct object *object)
 {
+    ASSERT(counts_references(atomic_load(&object->counts)) > 0);
     if (counts_references(atomic_fetch_sub_explicit(
             &object->counts, 1, memory_order_acq_rel)) == 1)
         object_destroy(object);

@@ -12,7 +12,8 @@
 #define THREAD_MOST (2 * BATCH)
 #define GIVEN_AT_ONCE 64  // batches: some tens of microseconds
 
-static struct lock pool_lock;  // guards the common cache
+// Guards the common cache.
+static struct lock pool_lock = LOCK_RANKED(RANK_LEAF);
 static struct op *pool;        // batches, linked by backend[0]
 _Atomic uint32_t op_batches;   // how many those are
 
@@ -316,7 +317,7 @@ void op_trim(void)
 
 void op_forked(void)
 {
-    pool_lock = (struct lock){0};
+    pool_lock = (struct lock)LOCK_RANKED(RANK_LEAF);
     pool = NULL;
     atomic_store(&op_batches, 0);
 }

@@ -13,6 +13,7 @@ static inline struct pool_part *pool_part_of(struct memory_pool *pool,
 // With the part's lock held.
 static inline uint64_t part_next_id_locked(struct pool_part *part)
 {
+    ASSERT(biased_is_held(&part->lock));
     const uint64_t batch = 64;
     if (part->next_id == part->end_id) {
         part->next_id = object_new_ids(batch);
@@ -25,6 +26,7 @@ static inline uint64_t part_next_id_locked(struct pool_part *part)
 static inline bool part_enter_locked(struct pool_part *part,
                                      struct context *context)
 {
+    ASSERT(biased_is_held(&part->lock));
     if (!part->holds && !object_keep_if_alive(&context->object))
         return false;
     part->holds = true;
@@ -36,6 +38,8 @@ static inline bool part_enter_locked(struct pool_part *part,
 static inline bool part_leave_locked(struct pool_part *part,
                                      struct context *context)
 {
+    ASSERT(biased_is_held(&part->lock));
+    ASSERT(part->live_count > 0);
     part->live_count--;
     if (part->live_count > 0 ||
         !atomic_load_explicit(&context->pool.closed, memory_order_acquire))

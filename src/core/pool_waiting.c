@@ -32,6 +32,7 @@ bool stream_has_passed(const struct stream *stream, uint64_t point)
 
 static void unlist_locked(struct stream *stream)
 {
+    ASSERT(lock_is_held(&stream_context(stream)->pool.waiting_lock));
     struct pool_waiting *waiting = &stream->waiting;
     *waiting->link = waiting->next;
     if (waiting->next)
@@ -42,6 +43,7 @@ static void unlist_locked(struct stream *stream)
 static void wait_locked(struct memory_pool *pool, struct stream *stream,
                         struct buffer *buffer)
 {
+    ASSERT(lock_is_held(&pool->waiting_lock));
     struct pool_waiting *waiting = &stream->waiting;
     buffer->next_kept = NULL;
     if (atomic_load(&waiting->first))
@@ -88,13 +90,14 @@ bool pool_wait_at_stream(struct buffer *buffer, struct stream *stream)
 static struct buffer *ready_locked(struct memory_pool *pool,
                                    struct stream *stream, bool all)
 {
+    ASSERT(lock_is_held(&pool->waiting_lock));
     struct buffer *first = atomic_load(&stream->waiting.first), *ready = NULL;
     while (first && (all || stream_has_passed(stream, first->release_point))) {
         struct buffer *next = first->next_kept;
         first->next_kept = ready;
         ready = first;
         first = next;
-        atomic_fetch_sub(&pool->waiting_count, 1);
+        COUNT_DOWN(&pool->waiting_count);
     }
     atomic_store(&stream->waiting.first, first);
     if (!first && stream->waiting.link)
@@ -178,7 +181,7 @@ struct buffer *pool_find_waiting(struct memory_pool *pool,
             atomic_store(&stream->waiting.first, at->next_kept);
         if (stream->waiting.last == at)
             stream->waiting.last = before;
-        atomic_fetch_sub(&pool->waiting_count, 1);
+        COUNT_DOWN(&pool->waiting_count);
         if (!atomic_load(&stream->waiting.first))
             unlist_locked(stream);
     }

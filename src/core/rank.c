@@ -112,6 +112,7 @@ static rnl_status lower_all(struct move *move, uint32_t from, uint32_t to)
 
 rnl_status rank_edge_locked(struct graph *graph, uint32_t from, uint32_t to)
 {
+    ASSERT(lock_is_held(&graph->lock));
     if (from == to)
         return refuse();
     if (graph->nodes[from].rank < graph->nodes[to].rank)

@@ -17,7 +17,8 @@ struct readback {
     _Alignas(8) char arrays[];
 };
 
-static struct lock readback_lock;  // guards each recipe's
+// Guards each recipe's.
+static struct lock readback_lock = LOCK_RANKED(RANK_LEAF);
 
 void readback_free(struct readback *readback)
 {

@@ -26,7 +26,7 @@ static struct recipe *recipe_new(const char *label, int priority)
 
 void recipe_drop(struct recipe *recipe)
 {
-    if (!recipe || atomic_fetch_sub(&recipe->references, 1) != 1)
+    if (!recipe || COUNT_DOWN(&recipe->references) != 1)
         return;
     op_finish_list(recipe->ops);
     if (recipe->subject)

@@ -52,7 +52,8 @@ struct shared_event {
     unsigned char key[SHARE_KEY_SIZE];
 };
 
-static struct lock list_lock;  // guards the list and the life of its pages
+// Guards the list and the life of its pages.
+static struct lock list_lock = LOCK_RANKED(RANK_LEAF);
 static struct shared_event *list;
 static _Atomic uint64_t looked;
 
@@ -132,7 +133,7 @@ static uint64_t own_start(void)
 
 void shared_events_forked(void)
 {
-    list_lock = (struct lock){0};
+    list_lock = (struct lock)LOCK_RANKED(RANK_LEAF);
     atomic_store(&start, 0);
 }
 
@@ -245,7 +246,7 @@ struct shared_event *shared_event_keep(struct shared_event *shared)
 
 void shared_event_drop(struct shared_event *shared)
 {
-    if (!shared || atomic_fetch_sub(&shared->references, 1) != 1)
+    if (!shared || COUNT_DOWN(&shared->references) != 1)
         return;
     lock_take(&list_lock);
     struct shared_event **link = &list;
@@ -331,7 +332,7 @@ void shared_event_begin_wait(struct shared_event *shared)
 
 void shared_event_end_wait(struct shared_event *shared)
 {
-    atomic_fetch_sub(&shared->waits, 1);
+    COUNT_DOWN(&shared->waits);
 }
 
 rnl_status shared_event_query(struct shared_event *shared, uint64_t *record)

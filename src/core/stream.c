@@ -81,6 +81,9 @@ static rnl_status stream_new(struct context *context, void *borrowed,
     stream->backend = context->backend;
     stream->priority = stream_clamp_priority(&context->device->info,
                                              options->priority);
+    lock_set_rank(&stream->batch_lock, RANK_BATCH);
+    lock_set_rank(&stream->attribute_lock, RANK_LEAF);
+    lock_set_rank(&stream->failure_lock, RANK_LEAF);
     stream->flags = options->flags;
     stream->borrowed = borrowed;
     if (context->backend->launches_at_once && !config_get()->blocking &&
@@ -110,6 +113,7 @@ static rnl_status new_default(struct context *context,
 
 static void set_default_locked(struct context *context, struct stream *stream)
 {
+    ASSERT(lock_is_held(&context->owned_lock));
     stream->is_default = true;
     context->default_stream = stream;
     object_publish(&stream->object);
@@ -119,9 +123,12 @@ rnl_status default_stream_create(struct context *context)
 {
     struct stream *stream;
     rnl_status status = new_default(context, &stream);
-    if (status == RNL_OK)
-        set_default_locked(context, stream);
-    return status;
+    if (status != RNL_OK)
+        return status;
+    lock_take(&context->owned_lock);
+    set_default_locked(context, stream);
+    lock_give(&context->owned_lock);
+    return RNL_OK;
 }
 
 // Buffers that go in the order of the default stream may have a point of the
@@ -168,6 +175,7 @@ rnl_status default_stream_renew(struct context *context)
 
 struct stream *default_stream_take_locked(struct context *context)
 {
+    ASSERT(lock_is_held(&context->owned_lock));
     struct stream *stream = context->default_stream;
     if (!stream->is_default)
         return NULL;

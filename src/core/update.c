@@ -118,6 +118,7 @@ static rnl_status take_over_locked(struct graph *into,
                                    const struct graph *from,
                                    struct update *update)
 {
+    ASSERT(lock_is_held(&from->lock));
     struct roll of_into, of_from;
     if (!roll_init(&of_into, into))
         return fail_status();
@@ -178,6 +179,7 @@ static rnl_status refuse(const struct update *update)
 static rnl_status update_locked(struct graph_exec *exec, struct graph *graph,
                                 struct update *update, struct graph **old)
 {
+    ASSERT(lock_is_held(&exec->lock));
     struct graph *next = graph_copy(exec->snapshot, true);
     if (!next)
         return fail_status();

@@ -449,7 +449,10 @@ static void await_unlocked(void *memory, size_t size, void *opaque)
 RNL_TEST(a_deleter_may_wait_for_who_unlocks_memory)
 {
     static _Alignas(4096) char memory[4096];
-    struct unlocking unlocking = {suite_context(), memory};
+    // The deleter may look at it after all calls have returned.
+    static struct unlocking unlocking;
+    unlocking.context = suite_context();
+    unlocking.memory = memory;
     rnl_buffer buffer = suite_new_buffer(64), wrapped = NULL;
     pthread_t thread;
     void *result = NULL;

@@ -18,7 +18,7 @@ static bool leave_target(struct op *op)
         *link = op_wait(op)->next;
         if (target->last_waiter == op)
             target->last_waiter = before;
-        atomic_fetch_sub(&target->attention, 1);
+        COUNT_DOWN(&target->attention);
     }
     lock_give(&target->lock);
     return found;

@@ -6,6 +6,7 @@
 rnl_status cpu_event_init(struct event *event)
 {
     *event_cpu(event) = (struct cpu_event){0};  // it was never recorded
+    lock_set_rank(&event_cpu(event)->lock, RANK_CPU_EVENT);
     return event->options.interprocess
                ? shared_event_make(&event_cpu(event)->shared)
                : RNL_OK;
@@ -105,6 +106,7 @@ static rnl_status record_locked(struct event *event, struct stream *stream,
                                 struct op *stamp, bool idle,
                                 struct stream **old)
 {
+    ASSERT(lock_is_held(&event_cpu(event)->lock));
     struct cpu_event *cpu = event_cpu(event);
     if (cpu->gone)
         return already_gone();
@@ -217,6 +219,7 @@ void event_stamp(struct op *op)
 // Makes room for one more at the end, besides what is promised already.
 static bool reserve_locked(struct cpu_event *cpu)
 {
+    ASSERT(lock_is_held(&cpu->lock));
     uint32_t most = cpu->expected_most, count = cpu->expected_count;
     uint32_t needed = count + cpu->reserved;
     if (cpu->expected_first + needed < most)
@@ -242,6 +245,7 @@ static bool reserve_locked(struct cpu_event *cpu)
 static struct expected *find_locked(const struct cpu_event *cpu,
                                     uint64_t launch)
 {
+    ASSERT(lock_is_held(&cpu->lock));
     struct expected *first = cpu->expected + cpu->expected_first;
     for (uint32_t i = 0; i < cpu->expected_count; i++)
         if (first[i].launch == launch)
@@ -251,6 +255,7 @@ static struct expected *find_locked(const struct cpu_event *cpu,
 
 static bool is_expected_locked(const struct cpu_event *cpu, uint64_t launch)
 {
+    ASSERT(lock_is_held(&cpu->lock));
     const struct expected *entry = find_locked(cpu, launch);
     return entry && entry->records > 0;
 }
@@ -259,12 +264,14 @@ static bool is_expected_locked(const struct cpu_event *cpu, uint64_t launch)
 static struct failure *tidy_locked(struct cpu_event *cpu,
                                    struct expected *entry)
 {
+    ASSERT(lock_is_held(&cpu->lock));
     struct failure *failure = entry->failure;
     if (entry->records > 0 || entry->waits > 0)
         return NULL;
     struct expected *first = cpu->expected + cpu->expected_first;
     memmove(first + 1, first, (size_t)(entry - first) * sizeof *first);
     cpu->expected_first++;
+    ASSERT(cpu->expected_count > 0);
     cpu->expected_count--;
     return failure;
 }
@@ -310,6 +317,7 @@ void event_expect(struct event *event, uint64_t launch)
 
 static struct op *take_waiters_locked(struct cpu_event *cpu, uint64_t launch)
 {
+    ASSERT(lock_is_held(&cpu->lock));
     struct op *taken = NULL, **link = &cpu->waiters;
     while (*link) {
         struct op *op = *link;
@@ -329,6 +337,7 @@ static struct op *take_waiters_locked(struct cpu_event *cpu, uint64_t launch)
 static struct stream *arrive_locked(struct event *event, struct stream *failed,
                                     uint64_t sequence, bool last)
 {
+    ASSERT(lock_is_held(&event_cpu(event)->lock));
     struct cpu_event *cpu = event_cpu(event);
     struct stream *old = cpu->stream;
     cpu->record++;
@@ -346,6 +355,7 @@ static struct stream *arrive_locked(struct event *event, struct stream *failed,
 static bool settle_record_locked(struct cpu_event *cpu, uint64_t launch,
                                  struct failure **failure)
 {
+    ASSERT(lock_is_held(&cpu->lock));
     struct expected *entry = find_locked(cpu, launch);
     if (--entry->records > 0)
         return false;
@@ -384,6 +394,7 @@ void event_arrive(struct event *event, uint64_t launch, struct stream *failed,
 static bool is_awaited_locked(const struct event *event,
                               const struct cpu_event *cpu)
 {
+    ASSERT(lock_is_held(&cpu->lock));
     return cpu->to_come || (event->options.promise && !cpu->recorded);
 }
 
@@ -391,6 +402,7 @@ static bool is_awaited_locked(const struct event *event,
 static bool is_to_come_locked(const struct event *event,
                               const struct cpu_event *cpu, uint64_t launch)
 {
+    ASSERT(lock_is_held(&cpu->lock));
     return launch ? is_expected_locked(cpu, launch)
                   : is_awaited_locked(event, cpu);
 }

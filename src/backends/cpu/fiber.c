@@ -331,11 +331,13 @@ static struct fiber_page *pages;
 
 static bool is_full_locked(const struct fiber_page *page)
 {
+    ASSERT(pthread_mutex_trylock(&pages_lock) != 0);
     return page->used == FIBERS_PER_PAGE;
 }
 
 static struct fiber *take_record_locked(void)
 {
+    ASSERT(pthread_mutex_trylock(&pages_lock) != 0);
     struct fiber_page *page = pages;
     if (!page && !(page = pages = guarded_map(PAGE_SIZE, false)))
         return NULL;
@@ -353,6 +355,7 @@ static struct fiber *take_record_locked(void)
 
 static void give_record_locked(struct fiber *fiber)
 {
+    ASSERT(pthread_mutex_trylock(&pages_lock) != 0);
     struct fiber_page *page = fiber->page, **link = &pages;
     if (is_full_locked(page)) {
         page->next = pages;

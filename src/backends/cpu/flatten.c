@@ -309,6 +309,7 @@ struct plan *plan_create(const struct graph *graph)
     if (plan) {
         size_t steps = 0, edges = 0;
         atomic_init(&plan->references, 1);
+        lock_set_rank(&plan->lock, RANK_CPU_PLAN);
         count(graph, &steps, &edges);
         if (plan_reserve(plan, graph, steps, edges) && plan_fill(plan, graph))
             return plan;
@@ -336,7 +337,7 @@ static void plan_free(struct plan *plan)
 
 void plan_drop(struct plan *plan)
 {
-    if (atomic_fetch_sub(&plan->references, 1) == 1)
+    if (COUNT_DOWN(&plan->references) == 1)
         plan_free(plan);
 }
 

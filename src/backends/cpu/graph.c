@@ -11,6 +11,7 @@ static inline struct cpu_exec *exec_cpu(struct graph_exec *exec)
 
 rnl_status cpu_exec_init(struct graph_exec *exec)
 {
+    lock_set_rank(&exec_cpu(exec)->lock, RANK_CPU_EXEC);
     exec_cpu(exec)->plan = plan_create(exec->snapshot);
     return exec_cpu(exec)->plan ? RNL_OK : fail_status();
 }
@@ -120,6 +121,7 @@ void graph_launch_finish(struct op *op)
 static rnl_status wait_for_last_locked(struct cpu_exec *cpu,
                                        struct stream *stream)
 {
+    ASSERT(lock_is_held(&cpu->lock));
     struct wait wait = {.target = cpu->last, .sequence = cpu->last_sequence,
                         .order_only = true};
     return !cpu->last || cpu->last == stream ? RNL_OK
@@ -130,6 +132,7 @@ static rnl_status wait_for_last_locked(struct cpu_exec *cpu,
 static rnl_status prepare_locked(struct cpu_exec *cpu, struct stream *stream,
                                  struct op *op)
 {
+    ASSERT(lock_is_held(&cpu->lock));
     struct plan *plan = cpu->plan;
     if (!note_points(plan, op))
         return fail_status();
@@ -147,6 +150,7 @@ static rnl_status prepare_locked(struct cpu_exec *cpu, struct stream *stream,
 static rnl_status launch_locked(struct cpu_exec *cpu, struct stream *stream,
                                 struct op *op)
 {
+    ASSERT(lock_is_held(&cpu->lock));
     struct plan *plan = cpu->plan;
     rnl_status status = prepare_locked(cpu, stream, op);
     if (status != RNL_OK)

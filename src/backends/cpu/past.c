@@ -17,6 +17,7 @@ bool queue_failed(struct queue *queue, uint64_t sequence,
 // did.
 static void step_over_locked(struct queue *queue)
 {
+    ASSERT(lock_is_held(&queue->lock));
     _Atomic uint64_t *enqueued = &queue->stream->enqueued;
     uint64_t last = atomic_load(enqueued);
     if (atomic_load(&queue->completed) != last)

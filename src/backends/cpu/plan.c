@@ -101,6 +101,7 @@ static bool has_failed(const struct plan *plan)
 
 void plan_cancel_locked(struct plan *plan)
 {
+    ASSERT(lock_is_held(&plan->queue->lock));
     atomic_store(&plan->failed, true);
 }
 
@@ -370,7 +371,7 @@ static uint32_t follow(struct plan *plan, const struct step *step)
     bool gave = false;
     for (uint32_t i = step->first; i < step->end; i++) {
         uint32_t follower = plan->followers[i];
-        if (atomic_fetch_sub(&plan->left[follower], 1) != 1)
+        if (COUNT_DOWN(&plan->left[follower]) != 1)
             continue;
         gave |= next != NO_STEP;
         if (next == NO_STEP)
@@ -378,7 +379,7 @@ static uint32_t follow(struct plan *plan, const struct step *step)
         else
             slot_give(plan, follower);
     }
-    atomic_fetch_sub(&plan->unfinished, 1);
+    COUNT_DOWN(&plan->unfinished);
     if (gave)
         region_offer(stream_pool(plan->queue->stream), &plan->region, false);
     return next;
@@ -427,6 +428,7 @@ static uint32_t take_host(struct plan *plan)
     if (plan->host_count > 0) {
         step = plan->first_host;
         plan->first_host = plan->steps[step].next_host;
+        ASSERT(plan->host_count > 0);
         plan->host_count--;
     }
     lock_give(&plan->lock);

@@ -61,6 +61,7 @@ static unsigned rank_of(const struct queue *queue)
 
 static void unlist_locked(struct pool *pool, struct queue *queue)
 {
+    ASSERT(lock_is_held(&pool->lock));
     unsigned rank = rank_of(queue);
     if (queue->previous)
         queue->previous->next = queue->next;
@@ -72,9 +73,9 @@ static void unlist_locked(struct pool *pool, struct queue *queue)
         pool->ready_last[rank] = queue->previous;
     queue->previous = queue->next = NULL;
     queue->listed = false;
-    atomic_fetch_sub(&pool->ready_count, 1);
+    COUNT_DOWN(&pool->ready_count);
     while (rank-- > 0)
-        atomic_fetch_sub(&pool->ready_above[rank], 1);
+        COUNT_DOWN(&pool->ready_above[rank]);
 }
 
 static struct queue *pool_pop(struct pool *pool)
@@ -144,7 +145,7 @@ static void grow(struct pool *pool)
                          worker_main, pool))
             pool->thread_count++;
         else
-            atomic_fetch_sub(&pool->users, 1);
+            COUNT_DOWN(&pool->users);
     }
     lock_give(&pool->lock);
 }
@@ -284,7 +285,7 @@ void turn_end(struct pool *pool, struct turn *turn)
     if (!turn->aside)
         return;
     pool_block_end(pool);
-    atomic_fetch_sub(&pool->aside, 1);
+    COUNT_DOWN(&pool->aside);
 }
 
 // --- Idling ----------------------------------------------------------------
@@ -303,7 +304,7 @@ static bool spin(struct pool *pool)
     if (keeps_waker_waiting())
         return work_visible(pool);
     if (atomic_fetch_add(&pool->spinning, 1) >= most) {
-        atomic_fetch_sub(&pool->spinning, 1);
+        COUNT_DOWN(&pool->spinning);
         return work_visible(pool);
     }
     uint64_t end = clock_now() + pool->spin_ns;
@@ -315,7 +316,7 @@ static bool spin(struct pool *pool)
                         !watch_glance(pool, GLANCE_IDLE); i++)
             cpu_relax();
     } while (!work_visible(pool) && clock_now() < end);
-    atomic_fetch_sub(&pool->spinning, 1);
+    COUNT_DOWN(&pool->spinning);
     return work_visible(pool);
 }
 
@@ -333,8 +334,8 @@ static void sleep_until(struct pool *pool, uint64_t deadline, uint32_t kind)
                   (pool_unwatched(pool) || op_has_surplus());
     if (!work_visible(pool) && !leaves)
         futex_wait_as(&pool->wake_word, word, deadline, kind);
-    atomic_fetch_sub(alike, 1);
-    atomic_fetch_sub(&pool->sleeping, 1);
+    COUNT_DOWN(alike);
+    COUNT_DOWN(&pool->sleeping);
     atomic_store(&pool->waking, 0);
     waker_on = atomic_exchange(&pool->waker_on, -1);
 }
@@ -472,6 +473,7 @@ static bool work_once(struct pool *pool)
     if (!queue)
         return region_join(pool, NULL);
     lock_take(&queue->lock);
+    ASSERT(queue->state == QUEUE_READY);
     queue->state = QUEUE_RUNNING;
     lock_give(&queue->lock);
     if (atomic_load_explicit(&pool->ready_count, memory_order_relaxed) > 0)
@@ -496,7 +498,7 @@ static void pool_free(struct pool *pool)
 // The destroyer and every worker use the pool; the last one frees it.
 static void pool_leave(struct pool *pool)
 {
-    if (atomic_fetch_sub(&pool->users, 1) == 1)
+    if (COUNT_DOWN(&pool->users) == 1)
         pool_free(pool);
 }
 
@@ -540,6 +542,9 @@ rnl_status pool_create(unsigned width, uint64_t spin_ns, uint64_t limit_ns,
         goto no_memory;
     atomic_store(&pool->users, 1);
     atomic_store(&pool->waker_on, -1);
+    lock_set_rank(&pool->lock, RANK_LEAF);
+    lock_set_rank(&pool->watches.lock, RANK_LEAF);
+    lock_set_rank(&pool->watch.lock, RANK_STOP_WATCH);
     pool->width = width;
     pool->spin_ns = spin_ns;
     pool->watch.limit_ns = limit_ns;

@@ -20,6 +20,7 @@ static rnl_status refuse_dead(void)
 static void append_locked(struct queue *queue, struct op *first,
                           uint64_t sequence)
 {
+    ASSERT(lock_is_held(&queue->lock));
     struct op *last = first;
     for (;;) {
         last->sequence = sequence;
@@ -49,6 +50,7 @@ static inline bool keeps_memory(const struct op *op)
 // owner has them yet.
 static __attribute__((noinline)) void give_up_locked(struct op *op)
 {
+    ASSERT(lock_is_held(&stream_queue(op->stream)->lock));
     for (; op; op = op->next)
         op_give_up(op);
 }
@@ -155,6 +157,7 @@ bool queue_block(struct queue *queue, struct stream *target)
 {
     lock_take(&queue->lock);
     bool poked = queue->poked;
+    ASSERT(queue->state == QUEUE_RUNNING);
     queue->poked = false;
     if (!poked) {
         queue->state = QUEUE_BLOCKED;
@@ -199,6 +202,7 @@ static void inherit_failure(struct queue *queue, struct op *op)
 // Behind those for the same operation or an earlier one: it is mostly the last.
 static void add_waiter_locked(struct queue *target, struct op *op)
 {
+    ASSERT(lock_is_held(&target->lock));
     struct wait *wait = op_wait(op);
     struct op *last = target->last_waiter, **link = &target->waiters;
     if (last && op_wait(last)->sequence <= wait->sequence)
@@ -220,7 +224,7 @@ static bool target_is_there(struct op *op)
     atomic_fetch_add(&target->attention, 1);
     bool there = atomic_load(&target->completed) >= wait->sequence;
     if (there) {
-        atomic_fetch_sub(&target->attention, 1);
+        COUNT_DOWN(&target->attention);
     } else {
         atomic_store(&wait->listed, true);
         add_waiter_locked(target, op);
@@ -330,6 +334,7 @@ static void run_op(struct queue *queue, struct op *op)
 // Takes the waiters that op `completed` releases out of the list.
 static struct op *take_waiters_locked(struct queue *queue, uint64_t completed)
 {
+    ASSERT(lock_is_held(&queue->lock));
     struct op *first = queue->waiters, **link = &queue->waiters;
     uint32_t count = 0;
     while (*link && op_wait(*link)->sequence <= completed) {
@@ -407,6 +412,7 @@ static bool refill(struct queue *queue)
         return true;
     struct stream *stream = queue->stream;
     lock_take(&queue->lock);
+    ASSERT(queue->state == QUEUE_RUNNING);
     queue->batch = queue->head;
     queue->head = queue->tail = NULL;
     queue->untaken = 0;
@@ -428,6 +434,7 @@ static bool needs_worker(const struct op *op)
 static void give_back(struct queue *queue)
 {
     lock_take(&queue->lock);
+    ASSERT(queue->state == QUEUE_RUNNING);
     queue->state = QUEUE_READY;
     atomic_store_explicit(&queue->needs_worker, needs_worker(queue->batch),
                           memory_order_relaxed);
@@ -506,6 +513,7 @@ static bool claim(struct queue *queue)
         !pool_take(stream_pool(queue->stream), queue))
         return false;
     lock_take(&queue->lock);
+    ASSERT(queue->state == QUEUE_READY);
     queue->state = QUEUE_RUNNING;
     lock_give(&queue->lock);
     return true;
@@ -599,15 +607,17 @@ static void sleep_for(struct queue *queue, uint64_t sequence,
         futex_wait(&queue->signal, signal, deadline);
     }
     lock_take(&queue->lock);
+    ASSERT(queue->sleepers > 0);
     queue->sleepers--;
-    atomic_fetch_sub(&queue->attention, 1);
+    COUNT_DOWN(&queue->attention);
     lock_give(&queue->lock);
-    atomic_fetch_sub(&pool->waiting, 1);
+    COUNT_DOWN(&pool->waiting);
 }
 
 // The value that a blocked queue waits for, or NULL.
 static struct watch *watch_of_locked(struct queue *queue)
 {
+    ASSERT(lock_is_held(&queue->lock));
     return queue->state == QUEUE_BLOCKED && queue->batch->kind == OP_VALUES
                ? op_watch(queue->batch)
                : NULL;

@@ -234,6 +234,7 @@ static void note_history(struct region *region)
 
 static void open_locked(struct pool *pool, struct region *region)
 {
+    ASSERT(lock_is_held(&pool->lock));
     region->next = pool->regions;
     region->link = &pool->regions;
     if (region->next)
@@ -255,6 +256,7 @@ static void open_to_others(struct pool *pool, struct region *region)
 
 static bool open_again_locked(struct pool *pool, struct region *region)
 {
+    ASSERT(lock_is_held(&pool->lock));
     bool opens = !region->open;
     if (opens)
         open_locked(pool, region);
@@ -284,6 +286,7 @@ bool region_poke(struct pool *pool, struct region *region)
 
 static void close_locked(struct pool *pool, struct region *region)
 {
+    ASSERT(lock_is_held(&pool->lock));
     if (!region->open)
         return;
     *region->link = region->next;
@@ -291,8 +294,8 @@ static void close_locked(struct pool *pool, struct region *region)
         region->next->link = region->link;
     region->open = false;
     for (unsigned rank = region->rank; rank-- > 0;)
-        atomic_fetch_sub(&pool->regions_above[rank], 1);
-    atomic_fetch_sub(&pool->region_count, 1);
+        COUNT_DOWN(&pool->regions_above[rank]);
+    COUNT_DOWN(&pool->region_count);
 }
 
 static bool has_more(const struct region *region, bool worker)
@@ -304,6 +307,7 @@ static bool has_more(const struct region *region, bool worker)
 // The most urgent one.
 static struct region *find_locked(struct pool *pool, struct queue *queue)
 {
+    ASSERT(lock_is_held(&pool->lock));
     struct region *next, *best = NULL;
     for (struct region *at = pool->regions; at; at = next) {
         next = at->next;
@@ -358,7 +362,7 @@ bool region_join(struct pool *pool, struct queue *queue)
     take_parts(pool, region, !queue);
     // The owner frees the region once it sees that nobody is left: the wake
     // may then hit a word that is something else, which wakes for no reason.
-    if (atomic_fetch_sub(&region->participants, 1) == 2)
+    if (COUNT_DOWN(&region->participants) == 2)
         futex_wake(&region->participants, 1);
     return true;
 }

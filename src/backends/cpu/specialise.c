@@ -53,12 +53,12 @@ static struct {
     atomic_bool stop;           // `current` is not wanted any more
     _Atomic uint32_t finished;  // futex: grows with each kernel
     _Atomic uint32_t made;      // kernels that have code
-} maker;
+} maker = {.lock = LOCK_RANKED(RANK_LEAF)};
 
 // A thread of the parent may have had the lock.
 static void maker_forked(void)
 {
-    maker.lock = (struct lock){0};
+    maker.lock = (struct lock)LOCK_RANKED(RANK_LEAF);
 }
 
 // Another process than the one that started the thread does not have it.

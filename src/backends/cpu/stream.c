@@ -4,6 +4,7 @@
 rnl_status cpu_stream_init(struct stream *stream)
 {
     stream_queue(stream)->stream = stream;
+    lock_set_rank(&stream_queue(stream)->lock, RANK_QUEUE);
     stream->completed = &stream_queue(stream)->completed;
     stream_queue(stream)->stop = (struct stop_request){
         .owner = stream_queue(stream),

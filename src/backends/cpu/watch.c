@@ -23,6 +23,7 @@ static unsigned bucket_of(const char *address)
 static struct watch **step_locked(struct watches *all, struct watch **link,
                                   struct watch **taken)
 {
+    ASSERT(lock_is_held(&all->lock));
     struct watch *watch = *link;
     __builtin_prefetch(watch->next);
     if (!value_holds(&watch->value))
@@ -30,18 +31,20 @@ static struct watch **step_locked(struct watches *all, struct watch **link,
     *link = watch->next;
     watch->next = *taken;
     *taken = watch;
-    atomic_fetch_sub(&all->count, 1);
+    COUNT_DOWN(&all->count);
     return link;
 }
 
 static void note_empty_locked(struct watches *all, unsigned bucket)
 {
+    ASSERT(lock_is_held(&all->lock));
     if (!all->buckets[bucket])
         all->occupied &= ~(UINT64_C(1) << bucket);
 }
 
 static struct watch *take_bucket_locked(struct watches *all, unsigned bucket)
 {
+    ASSERT(lock_is_held(&all->lock));
     struct watch *taken = NULL, **link = &all->buckets[bucket];
     while (*link)
         link = step_locked(all, link, &taken);
@@ -58,6 +61,7 @@ static unsigned first_of(uint64_t bits)
 // buckets abreast, so that many are on their way at once.
 static struct watch *take_locked(struct watches *all, uint64_t buckets)
 {
+    ASSERT(lock_is_held(&all->lock));
     struct watch **links[WATCH_BUCKETS];
     struct watch *taken = NULL;
     uint64_t active = all->occupied & buckets;
@@ -191,7 +195,7 @@ bool watch_add(struct pool *pool, struct watch *watch)
     lock_take(&all->lock);
     bool holds = value_holds(&watch->value);
     if (holds) {
-        atomic_fetch_sub(&all->count, 1);
+        COUNT_DOWN(&all->count);
     } else {
         unsigned bucket = bucket_of(watch->value.address);
         watch->next = all->buckets[bucket];
@@ -214,7 +218,7 @@ bool watch_withdraw(struct pool *pool, struct watch *watch)
     bool found = *link != NULL;
     if (found) {
         *link = watch->next;
-        atomic_fetch_sub(&all->count, 1);
+        COUNT_DOWN(&all->count);
         note_empty_locked(all, bucket);
         atomic_store(&watch->listed, false);
     }

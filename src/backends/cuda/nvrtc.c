@@ -138,6 +138,7 @@ static const struct nvrtc *find_loaded(const char *path)
 
 static rnl_status load_locked(const char *path)
 {
+    ASSERT(pthread_mutex_trylock(&load_mutex) != 0);
     size_t count = atomic_load(&loaded_count);
     if (find_loaded(path))
         return RNL_OK;

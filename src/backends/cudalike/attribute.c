@@ -78,6 +78,7 @@ void gpu_give_attributes(struct stream *stream, const struct op *op)
 rnl_status stream_apply_attributes_locked(struct stream *stream,
                                           uint32_t changes)
 {
+    ASSERT(lock_is_held(&gpu_stream_of(stream)->lock));
     struct stream_attributes given = stream_get_attributes(stream);
     rnl_status status = RNL_OK;
     if (stream_holds_locked(stream))

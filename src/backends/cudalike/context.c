@@ -140,6 +140,9 @@ rnl_status gpu_context_init(struct context *context,
     struct gpu_context *gpu = gpu_of(context);
     gpu->driver = driver;
     gpu->hooks = &hooks;
+    lock_set_rank(&gpu->lock, RANK_LEAF);
+    lock_set_rank(&gpu->markers[false].lock, RANK_LEAF);
+    lock_set_rank(&gpu->markers[true].lock, RANK_LEAF);
     rnl_status status = RNL_OK;
     int code = 0;
     if (context->adopted)

@@ -326,6 +326,7 @@ void marker_drop(struct context *context, struct marker *marker);
 static inline struct marker *marker_take_spare_locked(struct stream *stream,
                                                       bool timing)
 {
+    ASSERT(lock_is_held(&gpu_stream_of(stream)->lock));
     struct marker **spare = &gpu_stream_of(stream)->spares[timing];
     struct marker *marker = *spare;
     if (__builtin_expect(!marker, 0))
@@ -337,6 +338,7 @@ static inline struct marker *marker_take_spare_locked(struct stream *stream,
 static inline struct marker *marker_keep_spare_locked(struct stream *stream,
                                                       struct marker *marker)
 {
+    ASSERT(lock_is_held(&gpu_stream_of(stream)->lock));
     if (!marker ||
         atomic_load_explicit(&marker->references, memory_order_acquire) > 1)
         return marker;
@@ -421,9 +423,11 @@ rnl_status stream_refuse_captured(const struct stream *stream);
 // The driver was given one more operation. With the stream's lock held.
 static inline void stream_count_locked(struct stream *stream)
 {
+    ASSERT(lock_is_held(&gpu_stream_of(stream)->lock));
     uint64_t number =
         atomic_load_explicit(&stream->enqueued, memory_order_relaxed) + 1;
     struct gpu_stream *own = gpu_stream_of(stream);
+    ASSERT(number > atomic_load(&timeline_of(own)->submitted));
     atomic_store_explicit(&timeline_of(own)->submitted, number,
                           memory_order_relaxed);
     atomic_store_explicit(&stream->enqueued, number, memory_order_release);
@@ -434,7 +438,9 @@ static inline void stream_count_locked(struct stream *stream)
 static inline void stream_note_submitted_locked(struct gpu_stream *own,
                                                 const struct op *op)
 {
+    ASSERT(lock_is_held(&own->lock));
     recent_put_locked(own, op);  // it may be over before this call is
+    ASSERT(op->sequence > atomic_load(&timeline_of(own)->submitted));
     atomic_store_explicit(&timeline_of(own)->submitted, op->sequence,
                           memory_order_relaxed);
 }
@@ -444,6 +450,7 @@ void stream_mark_wanted_locked(struct stream *stream);
 
 static inline void stream_mark_locked(struct stream *stream)
 {
+    ASSERT(lock_is_held(&gpu_stream_of(stream)->lock));
     const struct gpu_stream *own = gpu_stream_of(stream);
     if (__builtin_expect(atomic_load_explicit(&own->mark_wanted,
                                               memory_order_relaxed), 0))

@@ -2,7 +2,8 @@
 #include "backends/cudalike/retire.h"
 #include "backends/cudalike/service.h"
 
-static struct lock list_lock;        // guards the next two
+// Guards the next two.
+static struct lock list_lock = LOCK_RANKED(RANK_PROGRESS);
 static struct stream *arrivals;      // linked by next_listed
 static bool started;
 static _Atomic uint32_t signal_word; // changes when there is news
@@ -15,6 +16,7 @@ bool service_is_here(void)
 
 static bool start_locked(const struct gpu_hooks *hooks)
 {
+    ASSERT(lock_is_held(&list_lock));
     pthread_t thread;
     if (!started && reaper_start())
         started = thread_start(&thread, "rnl-progress", hooks->progress,
@@ -25,7 +27,9 @@ static bool start_locked(const struct gpu_hooks *hooks)
 
 rnl_status service_list_new_locked(struct stream *stream)
 {
+    ASSERT(lock_is_held(&gpu_stream_of(stream)->lock));
     struct gpu_stream *own = gpu_stream_of(stream);
+    ASSERT(!own->listed);
     lock_take(&list_lock);
     rnl_status status =
         start_locked(gpu_of(stream_context(stream))->hooks)

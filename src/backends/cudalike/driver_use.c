@@ -39,7 +39,7 @@ bool driver_use_begin(void)
 
 void driver_use_end(void)
 {
-    if (atomic_fetch_sub(&users, 1) == 1 && atomic_load(&ended))
+    if (COUNT_DOWN(&users) == 1 && atomic_load(&ended))
         futex_wake(&users, INT32_MAX);
 }
 

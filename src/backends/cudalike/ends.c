@@ -19,6 +19,7 @@ static bool is_passed(struct stream *stream, const struct marker *end)
 // `completed` may not tell yet that these launches are over.
 static void drop_passed_locked(struct stream *stream)
 {
+    ASSERT(lock_is_held(&gpu_stream_of(stream)->lock));
     struct gpu_stream *own = gpu_stream_of(stream);
     for (struct marker *end; (end = own->ends) && is_passed(stream, end);) {
         lock_take(&own->ends_lock);
@@ -51,6 +52,7 @@ static void leave(void *subject)
 
 void ends_leave_locked(struct stream *stream)
 {
+    ASSERT(lock_is_held(&gpu_stream_of(stream)->lock));
     struct gpu_stream *own = gpu_stream_of(stream);
     if (!atomic_load(&blocks) || stream_is_captured(stream))
         return;

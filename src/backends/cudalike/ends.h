@@ -21,6 +21,7 @@ void ends_leave_locked(struct stream *stream);
 // to, that wait included. With the stream's lock held.
 static inline void stream_leave_end_locked(struct stream *stream)
 {
+    ASSERT(lock_is_held(&gpu_stream_of(stream)->lock));
     if (__builtin_expect(gpu_stream_of(stream)->graph_at != 0, 0))
         ends_leave_locked(stream);
 }

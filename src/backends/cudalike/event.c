@@ -55,6 +55,7 @@ rnl_status gpu_event_init(struct event *event)
             empty(event);
         *own = (struct gpu_event){0};
     }
+    lock_set_rank(&own->lock, RANK_GPU_EVENT);
     if (event_is_plain(event))
         return RNL_OK;
     if (event->options.interprocess)
@@ -134,6 +135,7 @@ static inline rnl_status record_locked(struct event *event,
                                        struct stream *stream,
                                        struct stood *stood)
 {
+    ASSERT(lock_is_held(&gpu_stream_of(stream)->lock));
     struct marker *marker =
         stream_take_record_locked(stream, event->options.timing, true);
     if (__builtin_expect(!marker, 0))
@@ -170,6 +172,7 @@ rnl_status gpu_event_record(struct event *event, struct stream *stream)
 // Where it was recorded, if something of that has failed or may yet.
 static struct timeline *unsound_locked(const struct gpu_event *own)
 {
+    ASSERT(lock_is_held(&own->lock));
     struct timeline *timeline =
         atomic_load_explicit(&own->timeline, memory_order_relaxed);
     return timeline && !timeline_is_sound(timeline) ? timeline : NULL;
@@ -177,6 +180,7 @@ static struct timeline *unsound_locked(const struct gpu_event *own)
 
 static struct failure *failure_locked(const struct gpu_event *own)
 {
+    ASSERT(lock_is_held(&own->lock));
     struct timeline *timeline = unsound_locked(own);
     return timeline ? timeline_failure(timeline, own->value) : NULL;
 }

@@ -16,6 +16,7 @@
 // are over, since each waits for the one before.
 static struct stream *under_way_locked(struct graph_exec *exec)
 {
+    ASSERT(lock_is_held(&exec_gpu(exec)->lock));
     const struct gpu_exec *own = exec_gpu(exec);
     return point_is_reached(own->last)
                ? NULL
@@ -254,6 +255,7 @@ static uint32_t walk_steps(struct graph_exec *exec, uint32_t index,
 // Before they are exchanged: that cannot fail any more.
 static rnl_status keep_used_locked(struct graph_exec *exec, uint32_t index)
 {
+    ASSERT(lock_is_held(&exec_gpu(exec)->lock));
     struct walk walk = {.visit = visit_count};
     walk_steps(exec, index, UINT32_MAX, &walk);
     if (walk.changes == 0)
@@ -331,7 +333,7 @@ static void drop_plan(struct graph_exec *exec, struct gpu_plan *plan)
     struct point last = {timeline_retain(own->last.timeline),
                          own->last.value};
     lock_give(&own->lock);
-    if (atomic_fetch_sub(&plan->references, 1) == 1)
+    if (COUNT_DOWN(&plan->references) == 1)
         gpu_plan_free(plan, last);
     timeline_release(last.timeline);
 }
@@ -404,6 +406,7 @@ static struct marker *record_end(struct stream *last)
 // Where launches under way end: the next plan's come after them.
 static rnl_status mark_end_locked(struct graph_exec *exec, struct stream *last)
 {
+    ASSERT(lock_is_held(&exec_gpu(exec)->lock));
     struct gpu_exec *own = exec_gpu(exec);
     uint64_t launch = own->last.value;
     // With one there was no launch since.

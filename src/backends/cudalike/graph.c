@@ -39,6 +39,7 @@ rnl_status gpu_exec_init(struct graph_exec *exec)
     if (!plan)
         return fail_status();
     exec_set_plan(exec_gpu(exec), plan);
+    lock_set_rank(&exec_gpu(exec)->lock, RANK_GPU_EXEC);
     return RNL_OK;
 }
 
@@ -125,6 +126,7 @@ static int wait_for_old_end_locked(struct gpu_exec *own,
                                    const struct driver_functions *call,
                                    void *handle)
 {
+    ASSERT(lock_is_held(&own->lock));
     return own->old_end ? call->stream_wait_event(handle,
                                                   own->old_end->event, 0)
                         : 0;
@@ -135,6 +137,7 @@ static int wait_for_old_end_locked(struct gpu_exec *own,
 static inline void leave_end_locked(const struct gpu_exec *own,
                                     struct stream *stream)
 {
+    ASSERT(lock_is_held(&gpu_stream_of(stream)->lock));
     const struct gpu_stream *on = gpu_stream_of(stream);
     const struct timeline *last = own->last.timeline;
     if (__builtin_expect(on->graph_of != own, 0) &&
@@ -146,6 +149,7 @@ static inline int launch_locked(struct gpu_exec *own,
                                 struct graph_launch *launch,
                                 struct stream *stream)
 {
+    ASSERT(lock_is_held(&gpu_stream_of(stream)->lock));
     struct gpu_plan *plan = own->plan;
     const struct driver_functions *call = call_of(gpu_of(plan->context));
     void *handle = gpu_stream_of(stream)->handle;
@@ -212,6 +216,7 @@ bool gpu_graph_prepares(const struct op *op)
 static inline void note_last_locked(struct gpu_exec *own,
                                     struct stream *stream, uint64_t launch)
 {
+    ASSERT(lock_is_held(&gpu_stream_of(stream)->lock));
     struct gpu_stream *on = gpu_stream_of(stream);
     if (__builtin_expect(own->last.timeline != timeline_of(on), 0)) {
         timeline_release(own->last.timeline);
@@ -304,7 +309,7 @@ void gpu_graph_over(struct op *op)
     graph_launch_end(plan, op_launch(op));
     // Without the exec's lock: who has it may be held up in the driver, by a
     // call that waits for what the service is about to do.
-    if (atomic_fetch_sub(&plan->references, 1) == 1)
+    if (COUNT_DOWN(&plan->references) == 1)
         gpu_plan_free(plan,
                       (struct point){stream_timeline(op->stream),
                                      op->sequence});

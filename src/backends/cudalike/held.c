@@ -16,7 +16,7 @@
 #include "backends/cudalike/service.h"
 
 // Whoever has it may take the locks of several streams. Taken before those.
-static struct lock give_lock;
+static struct lock give_lock = LOCK_RANKED(RANK_SUBMIT);
 
 // --- Markers that are not recorded yet ---------------------------------------
 
@@ -48,7 +48,7 @@ void marker_let_go(struct marker *marker, struct stream *stream)
         marker->stream = stream;
     else
         atomic_store(&marker->done, true);
-    atomic_fetch_sub(&marker->held, 1);
+    COUNT_DOWN(&marker->held);
     lock_give(&marker->lock);
 }
 
@@ -141,6 +141,7 @@ int held_give_marker(struct stream *stream, struct op *op)
 
 bool stream_still_holds_locked(struct stream *stream)
 {
+    ASSERT(lock_is_held(&gpu_stream_of(stream)->lock));
     struct gpu_stream *own = gpu_stream_of(stream);
     bool holds = own->held || host_queue_is_busy_locked(stream);
     atomic_store_explicit(&own->holds, holds, memory_order_release);
@@ -157,6 +158,7 @@ static bool waits_for_others(struct stream *stream, const struct op *op)
 
 bool held_may_go_locked(struct stream *stream, const struct op *op)
 {
+    ASSERT(lock_is_held(&gpu_stream_of(stream)->lock));
     // Host functions run one behind the other anyway.
     if (host_queue_is_busy_locked(stream))
         return op->kind == OP_HOST &&
@@ -166,6 +168,7 @@ bool held_may_go_locked(struct stream *stream, const struct op *op)
 
 void stream_hold_locked(struct stream *stream, struct op *first)
 {
+    ASSERT(lock_is_held(&gpu_stream_of(stream)->lock));
     struct gpu_stream *own = gpu_stream_of(stream);
     if (own->held)
         own->held_last->next = first;
@@ -185,6 +188,7 @@ void stream_hold_locked(struct stream *stream, struct op *first)
 
 static size_t room_locked(const struct gpu_stream *own)
 {
+    ASSERT(lock_is_held(&own->lock));
     uint64_t submitted = atomic_load(&timeline_of(own)->submitted);
     uint64_t completed = atomic_load(&timeline_of(own)->completed);
     // On a lost device all counts as completed.
@@ -195,6 +199,7 @@ static size_t room_locked(const struct gpu_stream *own)
 // Of the op that comes first, if it waits.
 static struct marker *awaited_locked(const struct gpu_stream *own)
 {
+    ASSERT(lock_is_held(&own->lock));
     return own->held && own->held->kind == OP_WAIT ? op_marker(own->held)
                                                    : NULL;
 }
@@ -209,6 +214,7 @@ bool held_only_writes(const struct op *op)
 
 static size_t count_writes_locked(const struct gpu_stream *own)
 {
+    ASSERT(lock_is_held(&own->lock));
     size_t count = 0;
     for (const struct op *op = own->held; op && held_only_writes(op);
          op = op->next)

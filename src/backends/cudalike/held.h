@@ -12,6 +12,7 @@
 bool stream_still_holds_locked(struct stream *stream);
 static inline bool stream_holds_locked(struct stream *stream)
 {
+    ASSERT(lock_is_held(&gpu_stream_of(stream)->lock));
     return atomic_load_explicit(&gpu_stream_of(stream)->holds,
                                 memory_order_relaxed) &&
            stream_still_holds_locked(stream);
@@ -46,6 +47,7 @@ static inline bool stream_has_points(const struct stream *stream)
 // NULL: it has to be recorded.
 static inline struct marker *stream_point_locked(struct stream *stream)
 {
+    ASSERT(lock_is_held(&gpu_stream_of(stream)->lock));
     struct gpu_stream *own = gpu_stream_of(stream);
     bool same = own->point && stream_has_points(stream) &&
                 own->point->value ==
@@ -61,6 +63,7 @@ static inline struct marker *stream_point_locked(struct stream *stream)
 static inline void stream_put_point_locked(struct stream *stream,
                                            struct marker *marker)
 {
+    ASSERT(lock_is_held(&gpu_stream_of(stream)->lock));
     struct gpu_stream *own = gpu_stream_of(stream);
     struct marker *before = own->point;
     atomic_store_explicit(&marker->references, 2, memory_order_relaxed);
@@ -77,6 +80,7 @@ static inline rnl_status stream_record_locked(struct stream *stream,
                                               struct marker *marker,
                                               bool counted)
 {
+    ASSERT(lock_is_held(&gpu_stream_of(stream)->lock));
     struct context *context = stream_context(stream);
     struct gpu_stream *own = gpu_stream_of(stream);
     bool holds = stream_holds_locked(stream);
@@ -104,6 +108,7 @@ static inline struct marker *stream_take_record_locked(struct stream *stream,
                                                        bool timing,
                                                        bool counted)
 {
+    ASSERT(lock_is_held(&gpu_stream_of(stream)->lock));
     struct marker *marker = timing ? NULL : stream_point_locked(stream);
     if (marker || !(marker = marker_take_spare_locked(stream, timing)) ||
         stream_record_locked(stream, marker, counted) == RNL_OK)

@@ -6,6 +6,7 @@
 // As many streams may be in a function that blocks. A thread looks for the next
 // function for so long before it sleeps.
 static struct task_queue host = {.thread_name = "rnl-host",
+                                 .lock = LOCK_RANKED(RANK_LEAF),
                                  .most = 256,
                                  .spin_ns = 200000};
 

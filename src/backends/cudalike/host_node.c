@@ -7,11 +7,13 @@
 
 #define LISTS 256
 
-static struct lock lists_lock;  // guards the lists
+// Guards the lists.
+static struct lock lists_lock = LOCK_RANKED(RANK_HOST_LISTS);
 static struct host_work *lists[LISTS];
 
 static struct host_work **place_locked(uint64_t number)
 {
+    ASSERT(lock_is_held(&lists_lock));
     struct host_work **link = &lists[number % LISTS];
     while (*link && (*link)->number != number)
         link = &(*link)->next_listed;
@@ -148,6 +150,7 @@ static bool must_be_called_locked(const struct gpu_plan *plan,
                                   const struct graph_launch *launch,
                                   uint32_t slot)
 {
+    ASSERT(lock_is_held(&plan->lock));
     return launch->slots[slot].recipe && !launch->slots[slot].arrived &&
            plan->steps[plan->slotted[slot]].kind == RNL_NODE_HOST_FUNCTION;
 }

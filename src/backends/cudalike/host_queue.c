@@ -62,6 +62,7 @@ static int page_add(struct gpu_context *gpu)
 // The first that nobody writes any more, taken out.
 static struct host_words *take_settled_locked(struct gpu_context *gpu)
 {
+    ASSERT(lock_is_held(&gpu->lock));
     struct host_words **link = &gpu->free_words;
     while (*link && atomic_load((*link)->reached) != (*link)->last)
         link = &(*link)->next;
@@ -148,6 +149,9 @@ void host_queue_complete(struct stream *stream, struct op *op,
         quiet_copy_end(gpu_of(stream_context(stream)));
     bool numbered = words && !host_op_of(op)->due_always;
     op_end_aside(op);  // what it calls may wait for what comes behind
+    // Operations of a lost device do not wait for those before.
+    ASSERT(!numbered || context_is_lost(stream_context(stream)) ||
+           (int32_t)(number - atomic_load(&words->completed)) > 0);
     if (numbered)
         atomic_store_explicit(&words->completed, number, memory_order_release);
     if (numbered && driver_use_begin()) {
@@ -252,6 +256,7 @@ static bool follows(struct stream *stream, const struct op *op)
 
 bool host_queue_is_busy_locked(struct stream *stream)
 {
+    ASSERT(lock_is_held(&gpu_stream_of(stream)->lock));
     const struct gpu_stream *own = gpu_stream_of(stream);
     if (own->host.submitted == own->host.awaited ||
         context_is_lost(stream_context(stream)))
@@ -265,6 +270,7 @@ bool host_queue_is_busy_locked(struct stream *stream)
 // for the device has to wait for them (quiet.c).
 static void count_copies_locked(struct stream *stream)
 {
+    ASSERT(lock_is_held(&gpu_stream_of(stream)->lock));
     const struct gpu_context *gpu = gpu_of(stream_context(stream));
     struct gpu_stream *own = gpu_stream_of(stream);
     bool all;
@@ -286,6 +292,7 @@ static void count_copies_locked(struct stream *stream)
 
 void host_queue_await_locked(struct stream *stream)
 {
+    ASSERT(lock_is_held(&gpu_stream_of(stream)->lock));
     const struct driver *driver = gpu_of(stream_context(stream))->driver;
     struct gpu_stream *own = gpu_stream_of(stream);
     if (!host_queue_is_busy_locked(stream))
@@ -331,6 +338,7 @@ static bool unlist_op(struct host_queue *queue, const struct op *op)
 // With its first operation the queue gets words.
 static int open_locked(struct stream *stream)
 {
+    ASSERT(lock_is_held(&gpu_stream_of(stream)->lock));
     struct host_queue *queue = &gpu_stream_of(stream)->host;
     int code = 0;
     if (queue->words)
@@ -345,6 +353,7 @@ static int open_locked(struct stream *stream)
 // `announces`: the stream is to announce that it got to the operation.
 static int submit_locked(struct stream *stream, struct op *op, bool announces)
 {
+    ASSERT(lock_is_held(&gpu_stream_of(stream)->lock));
     const struct driver *driver = gpu_of(stream_context(stream))->driver;
     struct gpu_stream *own = gpu_stream_of(stream);
     struct host_queue *queue = &own->host;
@@ -383,11 +392,13 @@ static int submit_locked(struct stream *stream, struct op *op, bool announces)
 
 int host_queue_submit_locked(struct stream *stream, struct op *op)
 {
+    ASSERT(lock_is_held(&gpu_stream_of(stream)->lock));
     return submit_locked(stream, op, !follows(stream, op));
 }
 
 void host_queue_submit_refused_locked(struct stream *stream, struct op *op)
 {
+    ASSERT(lock_is_held(&gpu_stream_of(stream)->lock));
     struct host_queue *queue = &gpu_stream_of(stream)->host;
     if (queue->words && submit_locked(stream, op, false) == 0)
         return;

@@ -22,7 +22,8 @@ struct rest {
     struct gpu_context gpu;
 };
 
-static struct lock registry_lock;      // guards the next three
+// Guards the next three.
+static struct lock registry_lock = LOCK_RANKED(RANK_REGISTRY);
 static struct gpu_context *contexts;   // that are open
 static struct rest *rests;
 static struct rest *over;              // whose deleters are to be called
@@ -232,6 +233,7 @@ void idle_frees_open(struct context *context)
 
 static void unlink_locked(struct gpu_context *gpu)
 {
+    ASSERT(lock_is_held(&registry_lock));
     struct gpu_context **link = &contexts;
     while (*link != gpu)
         link = &(*link)->next;

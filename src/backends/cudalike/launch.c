@@ -229,6 +229,7 @@ static int launch_graph(struct stream *stream, struct op *op)
 static inline int launch_locked(struct stream *stream, struct op *op,
                                 struct op *keeper)
 {
+    ASSERT(lock_is_held(&gpu_stream_of(stream)->lock));
     struct gpu_stream *own = gpu_stream_of(stream);
     void *before = stream_enter(stream);
     stream_note_submitted_locked(own, op);
@@ -239,6 +240,7 @@ static inline int launch_locked(struct stream *stream, struct op *op,
         own->last = LAST_WORK;
         if (keeper)
             op_retire_locked(keeper);
+        ASSERT(op->sequence >= atomic_load(&stream->enqueued));
         atomic_store_explicit(&stream->enqueued, op->sequence,
                               memory_order_release);
         stream_mark_locked(stream);

@@ -34,6 +34,7 @@ static struct marker *marker_new(struct context *context, bool timing)
     }
     marker->timing = timing;
     marker->home = context;
+    lock_set_rank(&marker->lock, RANK_LEAF);
     return marker;
 }
 
@@ -74,13 +75,14 @@ struct marker *marker_complete(struct context *context)
 
 struct marker *marker_share(struct marker *marker)
 {
+    ASSERT(atomic_load(&marker->references) > 0);
     atomic_fetch_add_explicit(&marker->references, 1, memory_order_relaxed);
     return marker;
 }
 
 void marker_drop(struct context *context, struct marker *marker)
 {
-    if (!marker || atomic_fetch_sub(&marker->references, 1) != 1)
+    if (!marker || COUNT_DOWN(&marker->references) != 1)
         return;
     struct marker_list *list = list_of(gpu_of(context), marker->timing);
     lock_take(&list->lock);

@@ -10,13 +10,15 @@ struct link {
     bool ours;       // nobody had enabled it beside Runnel
 };
 
-static struct lock links_lock;  // guards the list, and the driver's calls
+// Guards the list, and the driver's calls.
+static struct lock links_lock = LOCK_RANKED(RANK_LEAF);
 static struct link *links;
 
 // Another context's link between the same two of the vendor's; or NULL.
 static struct link *find_like_locked(const struct gpu_context *from,
                                      const void *to)
 {
+    ASSERT(lock_is_held(&links_lock));
     struct link *link = links;
     while (link && (link->from->handle != from->handle || link->to != to))
         link = link->next;
@@ -25,6 +27,7 @@ static struct link *find_like_locked(const struct gpu_context *from,
 
 static struct link *take_locked(const struct gpu_context *from, const void *to)
 {
+    ASSERT(lock_is_held(&links_lock));
     for (struct link **at = &links; *at; at = &(*at)->next) {
         struct link *link = *at;
         if (link->from == from && (!to || link->to == to)) {

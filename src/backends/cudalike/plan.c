@@ -641,6 +641,7 @@ static struct gpu_plan *plan_new(struct context *context,
         return NULL;
     atomic_store(&plan->references, 1);
     plan->context = context;
+    lock_set_rank(&plan->lock, RANK_GPU_PLAN);
     for (uint32_t i = 0; i < snapshot->count; i++) {
         plan->count += gpu_steps_of(&snapshot->nodes[i]);
         plan->slot_most += gpu_slots_of(&snapshot->nodes[i]);

@@ -57,6 +57,7 @@ static rnl_status refuse_again(const struct event *event)
 static bool waits_locked(const struct gpu_event *own,
                          const struct stream *stream)
 {
+    ASSERT(lock_is_held(&own->lock));
     const struct waiter *waiter = own->waiters;
     while (waiter && waiter->stream != stream)
         waiter = waiter->next;
@@ -235,14 +236,13 @@ static rnl_status wait_for(struct stream *stream, struct event *event)
     waiter->stream = stream;
     waiter->at = atomic_load(&stream->enqueued) + 1;
     object_keep(&stream->object);
-    struct timeline *timeline = stream_timeline(stream);
-    timeline_expect_failure(timeline, waiter->at);
-    struct marker *marker = add_waiter(own, waiter);
+    uint64_t at = waiter->at;
+    timeline_expect_failure(stream_timeline(stream), at);
+    struct marker *marker = add_waiter(own, waiter);  // the waiter may be gone
     if (!marker) {
         waiters_drop(waiter);
         return gpu_event_join(stream, event);
     }
-    uint64_t at = waiter->at;
     rnl_status status = stream_wait_marker(stream, marker, &at);
     if (status != RNL_OK)
         take_waiter_back(own, waiter);

@@ -20,7 +20,9 @@ struct quiet {
     _Atomic uint32_t news;
 };
 
-static struct quiet quiets[DEVICES];
+static struct quiet quiets[DEVICES] = {
+    [0 ... DEVICES - 1] = {.lock = LOCK_RANKED(RANK_LEAF)},
+};
 
 static struct quiet *quiet_of(const struct gpu_context *gpu)
 {
@@ -31,6 +33,7 @@ static void change(struct quiet *quiet, uint32_t *number, int by)
 {
     lock_take(&quiet->lock);
     bool awaited = quiet->calls > 0;
+    ASSERT(by > 0 || *number >= (uint32_t)-by);
     *number += (uint32_t)by;
     lock_give(&quiet->lock);
     if (!awaited)

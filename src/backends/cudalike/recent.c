@@ -69,6 +69,7 @@ put_other(struct recent_list *list, size_t index, const struct op *op)
 
 RUN_OFTEN void recent_put_locked(struct gpu_stream *own, const struct op *op)
 {
+    ASSERT(lock_is_held(&own->lock));
     struct recent_list *list = atomic_load_explicit(&own->recent,
                                                     memory_order_relaxed);
     if (__builtin_expect(!list, 0) && !(list = make_list(own)))

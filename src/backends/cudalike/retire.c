@@ -8,7 +8,8 @@
 // Between two looks at what cannot be freed yet.
 #define IDLE_FREE_NS UINT64_C(2000000)
 
-static struct lock reaper_lock;  // guards the next three
+// Guards the next three.
+static struct lock reaper_lock = LOCK_RANKED(RANK_LEAF);
 static bool started;
 static struct task *first, *last;
 static _Atomic uint32_t left;    // tasks that are not done
@@ -19,7 +20,7 @@ static _Atomic uint32_t news;
 static void do_task(struct task *task)
 {
     task->run(task);
-    if (atomic_fetch_sub(&left, 1) == 1)
+    if (COUNT_DOWN(&left) == 1)
         futex_wake(&left, INT32_MAX);
 }
 
@@ -64,6 +65,7 @@ static void *run(void *unused)
 
 static bool start_locked(void)
 {
+    ASSERT(lock_is_held(&reaper_lock));
     pthread_t thread;
     if (!started)
         driver_use_until_exit();
@@ -136,6 +138,7 @@ static struct retired *next_of(const struct retired *entry)
 // Behind those of the same value or an earlier one: it is mostly the last.
 static void list_locked(struct timeline *timeline, struct retired *entry)
 {
+    ASSERT(lock_is_held(&timeline->lock));
     struct retired *oldest = atomic_load(&timeline->retired), *before = NULL;
     if (oldest && timeline->retired_last->value <= entry->value)
         before = timeline->retired_last;
@@ -150,6 +153,9 @@ static void list_locked(struct timeline *timeline, struct retired *entry)
         atomic_store(&timeline->retired, entry);
     if (!entry->task.next)
         timeline->retired_last = entry;
+    ASSERT(!before || before->value <= entry->value);
+    ASSERT(!entry->task.next || entry->value < next_of(entry)->value);
+    ASSERT(!timeline->retired_last->task.next);
 }
 
 void timeline_retire(struct timeline *timeline, uint64_t value,
@@ -183,6 +189,8 @@ static struct retired *take_complete(struct timeline *timeline)
 {
     lock_take(&timeline->lock);
     struct retired *entry = atomic_load(&timeline->retired);
+    ASSERT(!entry || !entry->task.next ||
+           entry->value <= next_of(entry)->value);
     if (entry && entry->value <= atomic_load(&timeline->completed) &&
         !is_left_to_service(entry))
         atomic_store(&timeline->retired, next_of(entry));
@@ -293,6 +301,7 @@ static void call_for_graph(struct task *task)
 // Those that graphs of a lost device owe: one of them may wait for what a
 // stream's own host function does, and that for one of them.
 static struct task_queue owed = {.thread_name = "rnl-owed",
+                                 .lock = LOCK_RANKED(RANK_LEAF),
                                  .most = 1,
                                  .spin_ns = 0};
 
@@ -333,6 +342,7 @@ static void end_op(struct task *task)
 // are still to come: whoever reuses the memory looks at that count only.
 void op_retire_locked(struct op *op)
 {
+    ASSERT(lock_is_held(&gpu_stream_of(op->stream)->lock));
     struct timeline *timeline = stream_timeline(op->stream);
     _Atomic uint64_t *enqueued = &op->stream->enqueued;
     struct retired *entry = entry_of(op);
@@ -373,6 +383,7 @@ static bool is_of_op(const struct task *task)
 
 static struct task *take_of_locked(const struct stream *stream)
 {
+    ASSERT(lock_is_held(&reaper_lock));
     struct task *before = NULL;
     struct task **link = &first;
     while (*link && !(is_of_op(*link) && op_of(*link)->stream == stream)) {

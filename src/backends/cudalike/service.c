@@ -22,6 +22,7 @@ static void look_at_marker(struct stream *stream)
     uint64_t point = marker->value;
     atomic_store_explicit(&own->marker, NULL, memory_order_release);
     marker_drop(stream_context(stream), marker);
+    ASSERT(point <= atomic_load(&stream->enqueued));
     if (status == RNL_OK)  // or it was recorded into a capture of others
         timeline_complete(stream_timeline(stream), point);
 }
@@ -76,6 +77,7 @@ static bool may_leave(struct stream *stream, enum look look)
                   !atomic_load(&timeline_of(own)->retired) &&
                   !atomic_load(&own->holds) &&
                   !atomic_load(&own->marker);
+    ASSERT(own->listed && !(leaves && own->held));
     if (leaves)
         own->listed = false;
     lock_give(&own->lock);

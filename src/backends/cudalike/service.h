@@ -11,6 +11,7 @@
 rnl_status service_list_new_locked(struct stream *stream);
 static inline rnl_status service_list_locked(struct stream *stream)
 {
+    ASSERT(lock_is_held(&gpu_stream_of(stream)->lock));
     return gpu_stream_of(stream)->listed ? RNL_OK
                                          : service_list_new_locked(stream);
 }

@@ -140,7 +140,8 @@ struct shared_wait {
     uint64_t at;                  // its operation that waits
 };
 
-static struct lock waits_lock;  // guards the list
+// Guards the list.
+static struct lock waits_lock = LOCK_RANKED(RANK_LEAF);
 static struct shared_wait *_Atomic waits;
 
 static struct failure *failure_of(struct shared_event *shared, uint64_t record,

@@ -83,6 +83,7 @@ static struct {
 } way = {0, 3, (size_t)2 << 20, (size_t)16 << 20, false};
 
 static struct task_queue copying = {.thread_name = "rnl-staging",
+                                    .lock = LOCK_RANKED(RANK_LEAF),
                                     .spin_ns = 50000};
 
 static unsigned threads_wanted(void)
@@ -392,7 +393,7 @@ static void run_share(struct task *task)
     }
     if (!is_taken(job))
         task_add(&copying, task);  // there is a thread: this one
-    else if (atomic_fetch_sub(&job->open, 1) == 1)
+    else if (COUNT_DOWN(&job->open) == 1)
         job_finish(job);
 }
 
@@ -453,7 +454,7 @@ bool staging_start(struct stream *stream, struct op *op)
         object_drop(&stream->object);
         return false;
     }
-    if (atomic_fetch_sub(&job->open, 1) == 1)
+    if (COUNT_DOWN(&job->open) == 1)
         job_finish(job);
     return true;
 }
@@ -484,8 +485,8 @@ rnl_status staging_copy_with(struct stream *stream, const struct op *op)
             work_on(job);
         driver_use_end();
     }
-    atomic_fetch_sub(&callers, 1);
-    if (atomic_fetch_sub(&job->open, 1) == 1)
+    COUNT_DOWN(&callers);
+    if (COUNT_DOWN(&job->open) == 1)
         job_finish(job);
     rnl_status status = gpu_poll(
         is_over, job,

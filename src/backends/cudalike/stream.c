@@ -41,6 +41,11 @@ rnl_status gpu_stream_init(struct stream *stream)
     struct timeline *timeline = timeline_create(stream->object.id);
     if (!timeline)
         return fail(RNL_ERROR_OUT_OF_MEMORY, "there is no memory for a stream");
+    struct gpu_stream *own = gpu_stream_of(stream);
+    lock_set_rank(&own->lock, RANK_STREAM);
+    lock_set_rank(&own->host.lock, RANK_HOST_QUEUE);
+    lock_set_rank(&own->ends_lock, RANK_LEAF);
+    lock_set_rank(&own->asking, RANK_LEAF);
     rnl_status status = init(stream, timeline);
     if (status != RNL_OK)
         timeline_close(stream);
@@ -104,6 +109,7 @@ static int give_values(struct stream *stream, struct op *op, enum fate *fate)
 
 static int give_locked(struct stream *stream, struct op *op, enum fate *fate)
 {
+    ASSERT(lock_is_held(&gpu_stream_of(stream)->lock));
     if (op->kind == OP_GRAPH)
         return give_graph(stream, op, fate);
     *fate = op_must_outlive(stream, op) ? FATE_PENDING : FATE_OVER;
@@ -145,6 +151,7 @@ static int give_locked(struct stream *stream, struct op *op, enum fate *fate)
 // idle: as often as the service looks, not with each operation.
 void stream_mark_wanted_locked(struct stream *stream)
 {
+    ASSERT(lock_is_held(&gpu_stream_of(stream)->lock));
     struct gpu_stream *own = gpu_stream_of(stream);
     atomic_store_explicit(&own->mark_wanted, false, memory_order_relaxed);
     if (atomic_load_explicit(&own->marker, memory_order_acquire) ||
@@ -162,6 +169,7 @@ void stream_mark_wanted_locked(struct stream *stream)
     bool all = own->last == LAST_WORK || !host_queue_is_busy_locked(stream);
     marker->value =
         all ? atomic_load(&timeline_of(own)->submitted) : own->solid;
+    ASSERT(marker->value <= atomic_load(&stream->enqueued));
     atomic_store_explicit(&own->marker, marker, memory_order_release);
 }
 
@@ -180,6 +188,7 @@ static void give_up_note(struct op *op)
 static void give_up_locked(struct stream *stream, struct op *op, int code,
                            struct op **over)
 {
+    ASSERT(lock_is_held(&gpu_stream_of(stream)->lock));
     stream_refuse_late(stream, op, code);
     while (op) {
         struct op *next = op->next;
@@ -196,6 +205,9 @@ static void give_up_locked(struct stream *stream, struct op *op, int code,
 
 static void put_given_locked(struct op *op, enum fate fate, struct op **over)
 {
+    // What is the service's may be gone.
+    ASSERT(fate == FATE_SERVICE ||
+           lock_is_held(&gpu_stream_of(op->stream)->lock));
     if (fate == FATE_PENDING) {
         op_retire_locked(op);
     } else if (fate == FATE_OVER) {
@@ -208,6 +220,7 @@ static void put_given_locked(struct op *op, enum fate fate, struct op **over)
 static struct op *put_together_locked(struct stream *stream, struct op *op,
                                       size_t count, struct op **over)
 {
+    ASSERT(lock_is_held(&gpu_stream_of(stream)->lock));
     struct gpu_stream *own = gpu_stream_of(stream);
     own->last = LAST_WORK;
     for (struct op *next; count > 0; count--, op = next) {
@@ -221,6 +234,7 @@ static struct op *put_together_locked(struct stream *stream, struct op *op,
 
 static inline bool may_go_locked(struct stream *stream, const struct op *op)
 {
+    ASSERT(lock_is_held(&gpu_stream_of(stream)->lock));
     return !atomic_load_explicit(&gpu_stream_of(stream)->holds,
                                  memory_order_relaxed) ||
            held_may_go_locked(stream, op);
@@ -239,6 +253,7 @@ static bool is_work(const struct op *op)
 static inline bool leaves_out_locked(struct stream *stream,
                                      const struct op *op)
 {
+    ASSERT(lock_is_held(&gpu_stream_of(stream)->lock));
     return (atomic_load_explicit(&gpu_stream_of(stream)->holds,
                                  memory_order_relaxed) ||
             atomic_load_explicit(&stream->failure, memory_order_relaxed)) &&
@@ -250,6 +265,7 @@ static inline bool leaves_out_locked(struct stream *stream,
 static struct op *give_list_locked(struct stream *stream, struct op *op,
                                    size_t most, struct op **over, int *code)
 {
+    ASSERT(lock_is_held(&gpu_stream_of(stream)->lock));
     struct gpu_stream *own = gpu_stream_of(stream);
     bool batches = most == SIZE_MAX || stream->flags & RNL_STREAM_BATCHED;
     size_t alone = batches ? 0 : SIZE_MAX;
@@ -291,6 +307,7 @@ static struct op *give_list_locked(struct stream *stream, struct op *op,
 void stream_give_held_locked(struct stream *stream, size_t most,
                              struct op **over)
 {
+    ASSERT(lock_is_held(&gpu_stream_of(stream)->lock));
     struct gpu_stream *own = gpu_stream_of(stream);
     int code = 0;
     struct op *op = own->held;
@@ -314,6 +331,7 @@ static uint64_t number(struct op *op, uint64_t enqueued)
 static int submit_locked(struct stream *stream, struct op *first,
                          struct op **over)
 {
+    ASSERT(lock_is_held(&gpu_stream_of(stream)->lock));
     struct gpu_stream *own = gpu_stream_of(stream);
     uint64_t submitted = atomic_load(&timeline_of(own)->submitted);
     uint64_t enqueued = number(first, atomic_load(&stream->enqueued));
@@ -322,6 +340,7 @@ static int submit_locked(struct stream *stream, struct op *first,
     if (!stream_holds_locked(stream) || !own->held)
         rest = give_list_locked(stream, first, SIZE_MAX, over, &code);
     if (code != 0 && rest == first) {
+        ASSERT(submitted <= atomic_load(&timeline_of(own)->submitted));
         atomic_store(&timeline_of(own)->submitted, submitted);
         return code;
     }
@@ -331,6 +350,8 @@ static int submit_locked(struct stream *stream, struct op *first,
         give_up_locked(stream, rest, code, over);
     else if (rest)
         stream_hold_locked(stream, rest);
+    ASSERT(atomic_load(&timeline_of(own)->submitted) <= enqueued);
+    ASSERT(atomic_load(&stream->enqueued) <= enqueued);
     atomic_store_explicit(&stream->enqueued, enqueued, memory_order_release);
     return 0;
 }
@@ -513,6 +534,7 @@ rnl_status gpu_stream_wait(struct stream *stream, uint64_t deadline)
 
 static int give_wait_locked(struct stream *stream, struct marker *marker)
 {
+    ASSERT(lock_is_held(&gpu_stream_of(stream)->lock));
     struct gpu_context *gpu = gpu_of(stream_context(stream));
     struct gpu_stream *own = gpu_stream_of(stream);
     void *before = stream_enter(stream);
@@ -528,6 +550,7 @@ static int give_wait_locked(struct stream *stream, struct marker *marker)
 rnl_status stream_hold_marker_locked(struct stream *stream, enum op_kind kind,
                                      struct marker *marker, bool counted)
 {
+    ASSERT(lock_is_held(&gpu_stream_of(stream)->lock));
     uint64_t sequence = atomic_load(&stream->enqueued) + counted;
     struct op *op = held_marker_op(stream, kind, marker);
     if (!op)

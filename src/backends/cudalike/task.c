@@ -12,7 +12,7 @@ static struct task *take(struct task_queue *queue, bool was_busy)
     if (task) {
         queue->first = task->next;
         queue->idle--;
-        atomic_fetch_sub(&queue->waiting, 1);
+        COUNT_DOWN(&queue->waiting);
     }
     lock_give(&queue->lock);
     return task;
@@ -57,6 +57,7 @@ static void *run(void *argument)
 
 static void start_locked(struct task_queue *queue)
 {
+    ASSERT(lock_is_held(&queue->lock));
     pthread_t thread;
     if (queue->started < queue->most &&
         thread_start(&thread, queue->thread_name, run, queue)) {

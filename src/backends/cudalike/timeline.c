@@ -13,9 +13,12 @@ struct dependent {
     uint64_t value, at;
 };
 
-struct timeline timeline_ended = {.references = 1, .completed = UINT64_MAX};
+struct timeline timeline_ended = {.references = 1,
+                                  .completed = UINT64_MAX,
+                                  .lock = LOCK_RANKED(RANK_TIMELINE)};
 
-static struct lock pool_lock;   // guards the next two
+// Guards the next two.
+static struct lock pool_lock = LOCK_RANKED(RANK_LEAF);
 static struct timeline *unused; // kept while a context may have late calls
 static size_t used;
 
@@ -36,6 +39,7 @@ static void put_unused(struct timeline *timeline)
     lock_take(&pool_lock);
     timeline->next = unused;
     unused = timeline;
+    ASSERT(used > 0);
     used--;
     lock_give(&pool_lock);
 }
@@ -77,6 +81,7 @@ struct timeline *timeline_create(uint64_t stream_id)
         return NULL;
     }
     atomic_store(&timeline->references, 1);
+    lock_set_rank(&timeline->lock, RANK_TIMELINE);
     atomic_store(&timeline->submitted, 0);
     atomic_store(&timeline->completed, 0);
     timeline->stream_id = stream_id;
@@ -85,6 +90,7 @@ struct timeline *timeline_create(uint64_t stream_id)
 
 struct timeline *timeline_retain(struct timeline *timeline)
 {
+    ASSERT(!timeline || atomic_load(&timeline->references) > 0);
     if (timeline)
         atomic_fetch_add_explicit(&timeline->references, 1,
                                   memory_order_relaxed);
@@ -102,7 +108,7 @@ static void drop_dependents(struct dependent *dependent)
 
 void timeline_release(struct timeline *timeline)
 {
-    if (timeline && atomic_fetch_sub(&timeline->references, 1) == 1) {
+    if (timeline && COUNT_DOWN(&timeline->references) == 1) {
         empty(timeline);
         put_unused(timeline);
     }
@@ -165,7 +171,9 @@ void timeline_close(struct stream *stream)
 static struct failure *failure_locked(struct timeline *timeline,
                                       uint64_t value)
 {
+    ASSERT(lock_is_held(&timeline->lock));
     uint64_t from = atomic_load(&timeline->failed_from);
+    ASSERT((timeline->failure != NULL) == (from != 0));
     if (!timeline->failure || value < from)
         return failure_history_find(&timeline->history, value);
     atomic_fetch_add(&timeline->failure->references, 1);
@@ -184,6 +192,7 @@ struct failure *timeline_failure(struct timeline *timeline, uint64_t value)
 static void set_failure_locked(struct timeline *timeline,
                                struct failure *failure, uint64_t at)
 {
+    ASSERT(lock_is_held(&timeline->lock));
     if (timeline->failure && atomic_load(&timeline->failed_from) <= at)
         return;
     failure_drop(timeline->failure);
@@ -210,6 +219,7 @@ void timeline_note_failure(struct stream *stream, uint64_t at)
 static void take_dependents_locked(struct timeline *timeline, uint64_t at,
                                    struct dependent **list)
 {
+    ASSERT(lock_is_held(&timeline->lock));
     for (struct dependent **link = &timeline->dependents; *link;) {
         struct dependent *dependent = *link;
         if (dependent->value < at) {
@@ -358,10 +368,12 @@ rnl_status stream_depend(struct stream *stream, struct point point,
 // did.
 static void step_over_locked(struct stream *stream)
 {
+    ASSERT(lock_is_held(&gpu_stream_of(stream)->lock));
     struct timeline *timeline = stream_timeline(stream);
     uint64_t last = atomic_load(&stream->enqueued);
     if (atomic_load(&timeline->completed) < last)
         return;
+    ASSERT(atomic_load(&timeline->submitted) <= last);
     atomic_store(&timeline->submitted, last + 1);
     raise(&timeline->completed, last + 1);
     atomic_store(&stream->enqueued, last + 1);
@@ -371,9 +383,11 @@ static void step_over_locked(struct stream *stream)
 static struct failure_span *end_failure_locked(struct stream *stream,
                                                struct failure_span *room)
 {
+    ASSERT(lock_is_held(&gpu_stream_of(stream)->lock));
     struct timeline *timeline = stream_timeline(stream);
     struct failure_span *surplus = room;
     lock_take(&timeline->lock);
+    ASSERT(!timeline->failure == !atomic_load(&timeline->failed_from));
     struct failure_span span = {timeline->failure,
                                 atomic_load(&timeline->failed_from),
                                 atomic_load(&stream->enqueued), NULL};

@@ -25,14 +25,14 @@ static char token;  // its address marks signals as ours
 
 // --- Threads that run kernels ----------------------------------------------
 
-static struct lock list_lock;  // guards the list
+static struct lock list_lock = LOCK_RANKED(RANK_LEAF);  // guards the list
 static struct stop_thread *list;
 static _Atomic uint32_t process = 1;  // differs from the parent's after a fork
 
 // No other thread is there any more, and this one has another id.
 static void forked(void)
 {
-    list_lock = (struct lock){0};
+    list_lock = (struct lock)LOCK_RANKED(RANK_LEAF);
     list = NULL;
     atomic_fetch_add(&process, 1);
 }
@@ -137,6 +137,7 @@ static bool is_running(uint64_t turn)
 static void ask_locked(struct stop_thread *thread, uint64_t turn,
                        enum stop_reason reason)
 {
+    ASSERT(lock_is_held(&list_lock));
     siginfo_t info = {.si_code = SI_QUEUE};
     info.si_pid = getpid();
     info.si_uid = getuid();
@@ -177,6 +178,7 @@ struct look {
 static void look_at_locked(struct stop_thread *thread, uint64_t now,
                            struct look *look)
 {
+    ASSERT(lock_is_held(&list_lock));
     uint64_t turn = atomic_load(&thread->turn);
     uint64_t deadline = atomic_load(&thread->deadline);
     bool running = is_running(turn);
