@@ -11,7 +11,7 @@
 
 enum lock_rank {
     RANK_NONE,      // only checked for being taken twice
-    RANK_REGISTRY,  // registry_lock (cudalike/idle_free.c)
+    RANK_REGISTRY,  // registry_lock (cudalike/timeline/idle_free.c)
     RANK_BATCH,     // stream->batch_lock
     RANK_EXEC,      // graph_exec->lock
     RANK_SUBMIT,      // submit_lock (cudalike/deferred.c)

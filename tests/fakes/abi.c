@@ -3,7 +3,7 @@
 #include <cuda.h>
 #include <stddef.h>
 
-#include "backends/cudalike/driver.h"
+#include "backends/cudalike/driver/driver.h"
 
 // --- Numbers --------------------------------------------------------------
 

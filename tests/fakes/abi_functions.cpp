@@ -6,7 +6,7 @@
 #include <cuda.h>
 #include <type_traits>
 
-#include "backends/cudalike/driver.h"
+#include "backends/cudalike/driver/driver.h"
 
 namespace {
 

@@ -1,7 +1,7 @@
 // Attributes of launches: what the driver is given, and events that it records.
 #include "loaded.h"
 
-#include "backends/cudalike/driver.h"
+#include "backends/cudalike/driver/driver.h"
 
 #include <sched.h>
 #include <stdatomic.h>

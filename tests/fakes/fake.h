@@ -7,7 +7,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "backends/cudalike/driver.h"
+#include "backends/cudalike/driver/driver.h"
 #include "fake_control.h"
 
 #define FAKE_EXPORT __attribute__((visibility("default")))
@@ -16,7 +16,7 @@
 
 enum fake_function {
 #define FUNCTION(name, parameters) FAKE_##name,
-#include "backends/cudalike/functions.def"
+#include "backends/cudalike/driver/functions.def"
 #undef FUNCTION
     FAKE_COUNT,
 };

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backends/cudalike/driver.h"
+#include "backends/cudalike/driver/driver.h"
 #include "fake_control.h"
 
 static struct driver_functions call;

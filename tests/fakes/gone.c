@@ -2,8 +2,8 @@
 #include "core/backend.h"
 #include "core/object.h"
 
-#include "backends/cudalike/event.h"
-#include "backends/cudalike/held.h"
+#include "backends/cudalike/stream/event.h"
+#include "backends/cudalike/stream/deferred.h"
 
 #include "loaded.h"
 
@@ -395,14 +395,14 @@ RNL_TEST(a_stream_that_is_gone_need_not_give_its_record)
     struct stream *stream = find_stream();
     struct marker *marker = marker_take(stream_context(stream), false);
     marker_promise(marker);
-    struct op *record = held_marker_op(stream, OP_STAMP, marker);
-    held_marker_over(record, true);
+    struct op *record = deferred_marker_op(stream, OP_STAMP, marker);
+    deferred_marker_over(record, true);
     op_finish(record);
     release_and_await_end(&stream->object);
     uint32_t generation = atomic_load(&stream->object.generation);
-    marker_give(marker);
+    marker_submit(marker);
     assert_int_equal(atomic_load(&stream->object.generation), generation);
-    marker_let_go(marker, NULL);
+    marker_settle(marker, NULL);
     assert_ok(rnl_stream_create(the_context, NULL, &the_stream));
     marker_drop(stream_context(stream), marker);
     end();

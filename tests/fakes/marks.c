@@ -2,7 +2,8 @@
 // driver is asked for them where they may be needed, and no more.
 #include "core/object.h"
 
-#include "backends/cudalike/ends.h"
+#include "backends/cudalike/timeline/graph_fence.h"
+#include "backends/cudalike/timeline/marker.h"
 
 #include "loaded.h"
 
@@ -56,7 +57,7 @@ static struct gpu_stream *own(void)
 static size_t marks(void)
 {
     size_t count = 0;
-    for (const struct marker *end = own()->ends; end; end = end->next)
+    for (const struct marker *end = own()->fences; end; end = end->next)
         count++;
     return count;
 }
@@ -229,7 +230,7 @@ RNL_TEST(what_a_dropped_mark_told_is_remembered)
     wait_for(1);
     assert_int_equal(marks(), 1);
     let_go(4);
-    while (marker_query(home, own()->ends) == RNL_NOT_READY)
+    while (marker_query(home, own()->fences) == RNL_NOT_READY)
         ;
     assert_ok(rnl_enqueue_graph(stream, another));
     hold(8);

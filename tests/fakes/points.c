@@ -2,7 +2,7 @@
 // and the driver is told once.
 #include "core/object.h"
 
-#include "backends/cudalike/event.h"
+#include "backends/cudalike/stream/event.h"
 
 #include "loaded.h"
 

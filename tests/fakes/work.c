@@ -2,7 +2,7 @@
 #include "core/backend.h"
 #include "core/object.h"
 
-#include "backends/cudalike/cudalike.h"
+#include "backends/cudalike/timeline/gpu_stream.h"
 
 #include "loaded.h"
 

@@ -2,7 +2,7 @@
 // what the rest is.
 #include "backends/cpu/object.h"
 #include "backends/cuda/ptx.h"
-#include "backends/cudalike/image.h"
+#include "backends/cudalike/module/image.h"
 #include "base/shared.h"
 #include "fuzz.h"
 

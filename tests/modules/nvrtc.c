@@ -2,7 +2,7 @@
 // makes. No device is needed.
 #include "backends/cuda/compile.h"
 #include "backends/cuda/nvrtc.h"
-#include "backends/cudalike/image.h"
+#include "backends/cudalike/module/image.h"
 #include "core/config.h"
 #include "core/dump.h"
 #include "folder.h"

@@ -1,5 +1,5 @@
 // Timelines of the GPU backends, and the history of failures.
-#include "backends/cudalike/retire.h"
+#include "backends/cudalike/timeline/retire.h"
 #include "core/failure_history.h"
 
 #include "test.h"

@@ -1,7 +1,7 @@
 // cudalike/wait: when a wait spins and how long it sleeps, from the last ones.
 #include "unit.h"
 
-#include "backends/cudalike/wait.h"
+#include "backends/cudalike/driver/wait.h"
 
 #define US UINT64_C(1000)
 

@@ -3,8 +3,15 @@
 #include "backends/cuda/compile.h"
 #include "backends/cuda/nvrtc.h"
 #include "backends/cuda/ptx.h"
-#include "backends/cudalike/event.h"
-#include "backends/cudalike/graph.h"
+#include "backends/cudalike/context/context.h"
+#include "backends/cudalike/driver/driver.h"
+#include "backends/cudalike/driver/gpu_context.h"
+#include "backends/cudalike/graph/graph.h"
+#include "backends/cudalike/module/image.h"
+#include "backends/cudalike/module/module.h"
+#include "backends/cudalike/stream/event.h"
+#include "backends/cudalike/stream/stream.h"
+#include "backends/cudalike/timeline/gpu_stream.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -283,7 +290,6 @@ static const char *launch_reason(const struct context *context, int id)
 }
 
 #define SWITCH_VERSION 12080
-
 
 static const char *sharing_reason(struct context *context)
 {

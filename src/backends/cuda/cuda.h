@@ -1,7 +1,7 @@
 // The cuda backend: libcuda's symbols and numbers, and NVRTC.
 #pragma once
 
-#include "backends/cudalike/cudalike.h"
+#include "backends/cudalike/timeline/gpu_stream.h"
 
 // Fills in the functions and the number of devices, or the reason why there is
 // none. Called once.

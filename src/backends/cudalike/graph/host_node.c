@@ -1,0 +1,217 @@
+#include "backends/cudalike/graph/host_node.h"
+
+#include "backends/cudalike/driver/gpu_context.h"
+#include "backends/cudalike/driver/sync_gate.h"
+#include "backends/cudalike/graph/plan.h"
+#include "backends/cudalike/stream/copy.h"
+#include "backends/cudalike/stream/stream.h"
+#include "backends/cudalike/timeline/gpu_stream.h"
+#include "backends/cudalike/timeline/host_queue.h"
+#include "backends/cudalike/timeline/marker.h"
+
+// --- Numbers ---------------------------------------------------------------
+
+#define LISTS 256
+
+// Guards the lists.
+static struct lock lists_lock = LOCK_RANKED(RANK_HOST_LISTS);
+static struct host_work *lists[LISTS];
+
+static struct host_work **place_locked(uint64_t number)
+{
+    ASSERT(lock_is_held(&lists_lock));
+    struct host_work **link = &lists[number % LISTS];
+    while (*link && (*link)->number != number)
+        link = &(*link)->next_watched;
+    return link;
+}
+
+void host_work_list(struct host_work *work)
+{
+    work->number = object_new_id();
+    lock_take(&lists_lock);
+    struct host_work **list = &lists[work->number % LISTS];
+    work->next_watched = *list;
+    *list = work;
+    lock_give(&lists_lock);
+}
+
+void host_work_unlist(struct host_work *work)
+{
+    lock_take(&lists_lock);
+    *place_locked(work->number) = work->next_watched;
+    lock_give(&lists_lock);
+}
+
+// --- Copies ----------------------------------------------------------------
+
+struct op_copy host_work_rest(const struct host_work *work,
+                              const struct op_copy *copy)
+{
+    struct op_copy rest = *copy;
+    if (work->part == HOST_READS)
+        copy_from_packed(&rest, work->staged);
+    else
+        copy_to_packed(&rest, work->staged);
+    return rest;
+}
+
+static void copy_part(const struct host_work *work,
+                      const struct recipe *recipe)
+{
+    const struct op *op = recipe->ops;
+    for (uint32_t i = 0; i < work->op; i++)
+        op = op->next;
+    struct op_copy copy = op->copy;
+    if (work->part == HOST_READS)
+        copy_to_packed(&copy, work->staged);
+    else if (work->part == HOST_WRITES)
+        copy_from_packed(&copy, work->staged);
+    copy_by_host(&copy);
+}
+
+// --- Calls -----------------------------------------------------------------
+
+static void call(const struct recipe *recipe, rnl_status status)
+{
+    const struct op_host *host = &recipe->ops->host;
+    callback_begin();
+    host->function(status, host->user_data);
+    callback_end();
+}
+
+// Launches of one executable graph never overlap, so the driver comes to a node
+// in their order. What it comes to after the device was lost is over already.
+static struct recipe *arrive(const struct host_work *work,
+                             rnl_status *out_status)
+{
+    struct gpu_plan *plan = work->step->plan;
+    struct recipe *recipe = NULL;
+    lock_take(&plan->lock);
+    struct graph_launch *launch = plan->launches;
+    while (launch && launch->slots[work->slot].arrived)
+        launch = launch->next;
+    if (launch) {
+        struct slot *slot = &launch->slots[work->slot];
+        slot->arrived = true;
+        recipe = slot->recipe;
+        slot->recipe = NULL;
+        *out_status =
+            host_function_status(launch->stream, launch->sequence);
+    }
+    lock_give(&plan->lock);
+    return recipe;
+}
+
+void host_node_run(void *number)
+{
+    struct recipe *recipe = NULL;
+    const struct gpu_context *copies = NULL;
+    rnl_status status = RNL_OK;
+    lock_take(&lists_lock);
+    const struct host_work *work = *place_locked((uintptr_t)number);
+    // Of a device that is lost meanwhile nobody is told before it is over.
+    if (work && work->part != HOST_CALLS) {
+        copies = gpu_of(work->step->plan->context);
+        sync_gate_copy_enter(copies);
+    }
+    if (work)
+        recipe = arrive(work, &status);
+    lock_give(&lists_lock);
+    if (recipe && !copies)
+        call(recipe, status);
+    else if (recipe && status == RNL_OK)
+        copy_part(work, recipe);
+    recipe_drop(recipe);
+    if (copies)
+        sync_gate_copy_end(copies);
+}
+
+// --- Launches ---------------------------------------------------------------
+
+static size_t size_of(uint32_t count)
+{
+    return sizeof(struct graph_launch) + count * sizeof(struct slot);
+}
+
+struct graph_launch *graph_launch_new(struct gpu_plan *plan,
+                                      const struct op *op)
+{
+    struct graph_launch *launch = mem_allocate(size_of(plan->slot_count));
+    if (!launch)
+        return NULL;
+    launch->stream = op->stream;
+    launch->sequence = op->sequence;
+    launch->count = plan->slot_count;
+    for (uint32_t i = 0; i < launch->count; i++) {
+        const struct step *step = &plan->steps[plan->slotted[i]];
+        if (!step_is_event(step) && step->enabled)
+            launch->slots[i].recipe = recipe_share(step->recipe);
+    }
+    return launch;
+}
+
+// Of what did not arrive, functions are called nevertheless.
+static bool must_be_called_locked(const struct gpu_plan *plan,
+                                  const struct graph_launch *launch,
+                                  uint32_t slot)
+{
+    ASSERT(lock_is_held(&plan->lock));
+    return launch->slots[slot].recipe && !launch->slots[slot].arrived &&
+           plan->steps[plan->slotted[slot]].kind == RNL_NODE_HOST_FUNCTION;
+}
+
+void graph_launch_begin(struct gpu_plan *plan, struct graph_launch *launch)
+{
+    lock_take(&plan->lock);
+    struct graph_launch **link = &plan->launches;
+    while (*link)
+        link = &(*link)->next;
+    *link = launch;
+    lock_give(&plan->lock);
+}
+
+void graph_launch_end(struct gpu_plan *plan, struct graph_launch *launch)
+{
+    lock_take(&plan->lock);
+    struct graph_launch **link = &plan->launches;
+    while (*link && *link != launch)
+        link = &(*link)->next;
+    if (*link)
+        *link = launch->next;
+    lock_give(&plan->lock);
+    for (uint32_t i = 0; i < launch->count; i++) {
+        struct slot *slot = &launch->slots[i];
+        if (slot->event) {
+            marker_drop(slot->event->object.context, slot->marker);
+            object_drop(&slot->event->object);
+        }
+        recipe_drop(slot->recipe);
+    }
+    mem_release(launch, size_of(launch->count));
+}
+
+// They keep their recipes: what ends with those may hold up who calls.
+void graph_launch_call(struct gpu_plan *plan, struct graph_launch *launch)
+{
+    for (uint32_t i = 0; i < launch->count; i++) {
+        lock_take(&plan->lock);
+        bool owes = must_be_called_locked(plan, launch, i);
+        launch->slots[i].arrived |= owes;
+        lock_give(&plan->lock);
+        if (owes)
+            call(launch->slots[i].recipe,
+                 host_function_status(launch->stream, launch->sequence));
+    }
+}
+
+bool graph_launch_owes(struct gpu_plan *plan,
+                       const struct graph_launch *launch)
+{
+    bool owes = false;
+    lock_take(&plan->lock);
+    for (uint32_t i = 0; i < launch->count; i++)
+        owes |= must_be_called_locked(plan, launch, i);
+    lock_give(&plan->lock);
+    return owes;
+}

@@ -1,0 +1,44 @@
+// How much a plan needs for a node, with all that is inside.
+#include "backends/cudalike/driver/gpu_context.h"
+#include "backends/cudalike/graph/plan.h"
+
+uint32_t gpu_steps_in(const struct graph *graph)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < graph->count; i++)
+        count += gpu_steps_of(&graph->nodes[i]);
+    return count;
+}
+
+uint32_t gpu_steps_of(const struct node *node)
+{
+    uint32_t count = node->kind != 0;
+    const struct graph *inner = node->kind ? node->inner : NULL;
+    for (; inner; inner = inner->sibling)
+        count += gpu_steps_in(inner);
+    return count;
+}
+
+// At most: one for an event or a function, one for each copy.
+uint32_t gpu_slots_of(const struct node *node)
+{
+    if (!node->kind)
+        return 0;
+    uint32_t count = 1;
+    const struct op *op = node->recipe ? node->recipe->ops : NULL;
+    for (; op; op = op->next)
+        count++;
+    for (const struct graph *inner = node->inner; inner;
+         inner = inner->sibling)
+        for (uint32_t i = 0; i < inner->count; i++)
+            count += gpu_slots_of(&inner->nodes[i]);
+    return count;
+}
+
+// A memset that is disabled makes the second launch fail, hang or write what it
+// should not, whatever comes behind it (CUDA driver 580.159).
+bool gpu_step_switches(const struct step *step)
+{
+    return step->kind != RNL_NODE_FILL &&
+           call_of(gpu_of(step->plan->context))->exec_set_enabled;
+}

@@ -1,0 +1,45 @@
+// Modules and functions of the backend.
+#pragma once
+
+#include "backends/cudalike/driver/gpu_context.h"
+#include "backends/cudalike/module/image.h"
+
+struct gpu_module {
+    void *handle;
+    struct image image;  // of the binary, or of `table`
+    void *table;         // made for what came without one; or NULL
+    size_t table_size;
+};
+
+struct gpu_function {
+    void *handle;
+    _Atomic uint32_t dynamic;   // dynamic shared memory that it may have
+    _Atomic int carveout;       // that the driver was told
+    bool waits;                 // it begins by waiting for what comes before
+    rnl_parameter *parameters;  // the core's copy is its own
+    size_t parameter_count;
+};
+
+rnl_status gpu_module_init(struct module *module);
+void gpu_module_finish(struct module *module);
+rnl_status gpu_module_global(struct module *module, const char *name,
+                             struct memory *out_memory, size_t *out_size);
+const char *gpu_module_kernel(struct module *module, size_t index);
+rnl_status gpu_module_code(struct module *module, rnl_code_kind kind,
+                           const void **out_data, size_t *out_size);
+rnl_status gpu_function_init(struct function *function, const char *name,
+                             struct function_facts *out_facts);
+void gpu_function_finish(struct function *function);
+rnl_status gpu_function_occupancy(struct function *function,
+                                  uint32_t block_threads, size_t shared_size,
+                                  struct occupancy *out_occupancy);
+
+static inline struct gpu_module *gpu_module_of(struct module *module)
+{
+    return module_native(module);
+}
+
+static inline struct gpu_function *gpu_function_of(struct function *function)
+{
+    return function_native(function);
+}

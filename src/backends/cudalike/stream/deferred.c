@@ -1,0 +1,337 @@
+// What a stream has not given to the driver yet.
+//
+// Streams share a few hardware queues, where one that waits for the host holds
+// up the others, and a full queue holds up everybody who calls the driver, also
+// who would let it on. So what comes behind a host function or a copy of
+// ordinary memory stays here until that is done, and so does what waits for an
+// event that was recorded behind one, or for a promise until it is kept or
+// broken. The driver is only given what gets on without us.
+//
+// Where it must have all at once, for a graph or for others who use its stream,
+// it waits for our word itself.
+#include "backends/cudalike/stream/deferred.h"
+
+#include "backends/cudalike/driver/gpu_context.h"
+#include "backends/cudalike/timeline/gpu_stream.h"
+#include "backends/cudalike/timeline/graph_fence.h"
+#include "backends/cudalike/timeline/host_queue.h"
+#include "backends/cudalike/timeline/marker.h"
+#include "backends/cudalike/timeline/op_history.h"
+#include "backends/cudalike/timeline/progress.h"
+#include "backends/cudalike/timeline/timeline.h"
+
+// Whoever has it may take the locks of several streams. Taken before those.
+static struct lock submit_lock = LOCK_RANKED(RANK_SUBMIT);
+
+// --- Markers that are not recorded yet ---------------------------------------
+
+static struct marker *op_marker(const struct op *op)
+{
+    return gpu_op_of(op)->point.marker;
+}
+
+bool deferred_is_for_host(const struct op *op)
+{
+    return gpu_op_of(op)->point.for_host;
+}
+
+void deferred_leave_to_host(struct op *op)
+{
+    gpu_op_of(op)->point.for_host = true;
+}
+
+void marker_promise(struct marker *marker)
+{
+    marker->promise = true;
+    atomic_store(&marker->pending, 1);
+}
+
+void marker_settle(struct marker *marker, struct stream *stream)
+{
+    lock_take(&marker->lock);
+    if (stream)
+        marker->stream = stream;
+    else
+        atomic_store(&marker->done, true);
+    COUNT_DOWN(&marker->pending);
+    lock_give(&marker->lock);
+}
+
+struct op *deferred_marker_op(struct stream *stream, enum op_kind kind,
+                          struct marker *marker)
+{
+    struct op *op = op_create(stream, kind, 0);
+    if (!op)
+        return NULL;
+    gpu_op_of(op)->point.marker = marker_share(marker);
+    gpu_op_of(op)->point.for_host = false;
+    object_keep(&marker->home->object);
+    op->kept[op->kept_count++] = &marker->home->object;
+    if (kind == OP_STAMP) {
+        lock_take(&marker->lock);
+        marker->stream = stream;
+        atomic_fetch_add(&marker->pending, 1);
+        lock_give(&marker->lock);
+    }
+    return op;
+}
+
+// The stream that is to record it, which the caller drops; NULL: it was. One
+// that is gone was given the record of a promise that is about to be kept.
+static struct stream *recorder_of(struct marker *marker)
+{
+    lock_take(&marker->lock);
+    struct stream *stream =
+        atomic_load(&marker->pending) ? marker->stream : NULL;
+    if (stream && !object_keep_if_alive(&stream->object))
+        stream = NULL;
+    lock_give(&marker->lock);
+    return stream;
+}
+
+void deferred_marker_over(struct op *op, bool recorded)
+{
+    struct marker *marker = op_marker(op);
+    if (op->kind == OP_STAMP) {
+        marker_settle(marker, recorded ? op->stream : NULL);
+        progress_wake();
+    }
+    marker_drop(marker->home, marker);
+}
+
+// Whether the wait is for what the stream recorded before it, or, of a promise,
+// behind it: that is no wait.
+static bool is_own(struct stream *stream, struct marker *marker)
+{
+    lock_take(&marker->lock);
+    bool own = marker->stream == stream;
+    lock_give(&marker->lock);
+    return own;
+}
+
+// A stream that has failed does no work that would have to wait.
+static bool waits_for_nobody(struct stream *stream, const struct op *op)
+{
+    return context_is_lost(stream_context(stream)) ||
+           stream_leaves_out(stream, op->sequence);
+}
+
+bool deferred_wait_is_over(struct stream *stream, const struct op *op)
+{
+    struct marker *marker = op_marker(op);
+    return waits_for_nobody(stream, op) || is_own(stream, marker) ||
+           marker_query(marker->home, marker) != RNL_NOT_READY;
+}
+
+int deferred_marker_submit(struct stream *stream, struct op *op)
+{
+    struct gpu_context *gpu = gpu_of(stream_context(stream));
+    void *handle = gpu_stream_of(stream)->handle;
+    struct marker *marker = op_marker(op);
+    bool lost = context_is_lost(stream_context(stream));
+    int code = 0;
+    if (!lost && op->kind == OP_STAMP)
+        code = call_of(gpu)->event_record(marker->event, handle);
+    if (op->kind == OP_WAIT && !waits_for_nobody(stream, op) &&
+        !atomic_load(&marker->done) && !is_own(stream, marker)) {
+        stream_leave_fence_locked(stream);
+        code = call_of(gpu)->stream_wait_event(handle, marker->event, 0);
+    }
+    if (code == 0)
+        deferred_marker_over(op, true);
+    return code;
+}
+
+// --- Whether -----------------------------------------------------------------
+
+bool stream_still_defers_locked(struct stream *stream)
+{
+    ASSERT(lock_is_held(&gpu_stream_of(stream)->lock));
+    struct gpu_stream *own = gpu_stream_of(stream);
+    bool holds = own->deferred || host_queue_is_busy_locked(stream);
+    atomic_store_explicit(&own->defers, holds, memory_order_release);
+    return holds;
+}
+
+// Whether it waits for a marker that others are to let go.
+static bool waits_for_others(struct stream *stream, const struct op *op)
+{
+    return op->kind == OP_WAIT && atomic_load(&op_marker(op)->pending) &&
+           !deferred_is_for_host(op) && !is_own(stream, op_marker(op)) &&
+           !waits_for_nobody(stream, op);
+}
+
+bool deferred_may_submit_locked(struct stream *stream, const struct op *op)
+{
+    ASSERT(lock_is_held(&gpu_stream_of(stream)->lock));
+    // Host functions run one behind the other anyway.
+    if (host_queue_is_busy_locked(stream))
+        return op->kind == OP_HOST &&
+               gpu_stream_of(stream)->last == LAST_HOST;
+    return !waits_for_others(stream, op);
+}
+
+void stream_defer_locked(struct stream *stream, struct op *first)
+{
+    ASSERT(lock_is_held(&gpu_stream_of(stream)->lock));
+    struct gpu_stream *own = gpu_stream_of(stream);
+    if (own->deferred)
+        own->deferred_last->next = first;
+    else
+        own->deferred = first;
+    while (first->next)
+        first = first->next;
+    own->deferred_last = first;
+    atomic_store_explicit(&own->defers, true, memory_order_release);
+}
+
+// --- Giving ------------------------------------------------------------------
+
+// So many ops of what was held may be under way: whoever finds a hardware queue
+// full has to wait, and the progress thread must not.
+#define UNDER_WAY_MOST 512
+
+static size_t room_locked(const struct gpu_stream *own)
+{
+    ASSERT(lock_is_held(&own->lock));
+    uint64_t submitted = atomic_load(&timeline_of(own)->submitted);
+    uint64_t completed = atomic_load(&timeline_of(own)->completed);
+    // On a lost device all counts as completed.
+    uint64_t under_way = submitted > completed ? submitted - completed : 0;
+    return under_way < UNDER_WAY_MOST ? UNDER_WAY_MOST - (size_t)under_way : 0;
+}
+
+// Of the op that comes first, if it waits.
+static struct marker *awaited_locked(const struct gpu_stream *own)
+{
+    ASSERT(lock_is_held(&own->lock));
+    const struct op *op = own->deferred;
+    return op && op->kind == OP_WAIT ? op_marker(op) : NULL;
+}
+
+bool deferred_only_writes(const struct op *op)
+{
+    bool only = op->kind == OP_VALUES;
+    for (size_t i = 0; only && i < op->values.count; i++)
+        only = op->values.items[i].action == RNL_WRITE_VALUE;
+    return only;
+}
+
+static size_t count_writes_locked(const struct gpu_stream *own)
+{
+    ASSERT(lock_is_held(&own->lock));
+    size_t count = 0;
+    for (const struct op *op = own->deferred; op && deferred_only_writes(op);
+         op = op->next)
+        count++;
+    return count;
+}
+
+// `writes`: no more than values to be written.
+static __attribute__((noinline)) bool submit_ready(struct stream *stream,
+                                                bool writes)
+{
+    struct gpu_stream *own = gpu_stream_of(stream);
+    struct gpu_context *gpu = gpu_of(stream_context(stream));
+    struct op *over = NULL;
+    if (!lock_try(&own->lock))
+        return false;
+    size_t room = room_locked(own);
+    size_t most = writes ? count_writes_locked(own) : room;
+    most = most < room ? most : room;
+    bool may = own->deferred &&
+               deferred_may_submit_locked(stream, own->deferred);
+    if (may && (most > 0 || !writes)) {
+        void *before = current_enter(gpu);
+        stream_submit_deferred_locked(stream, most, &over);
+        if (!writes)
+            stream_mark_locked(stream);
+        current_back(gpu, before);
+    }
+    stream_defers_locked(stream);
+    // Whoever lets the marker go wakes the progress thread.
+    atomic_store(&own->awaits,
+                 own->deferred && waits_for_others(stream, own->deferred));
+    lock_give(&own->lock);
+    op_end_list(over);
+    return may && most > 0;
+}
+
+static bool may_defer(const struct stream *stream)
+{
+    return atomic_load_explicit(&gpu_stream_of(stream)->defers,
+                                memory_order_acquire);
+}
+
+bool stream_submit_ready(struct stream *stream)
+{
+    return may_defer(stream) && submit_ready(stream, false);
+}
+
+bool stream_submit_writes(struct stream *stream)
+{
+    return may_defer(stream) && submit_ready(stream, true);
+}
+
+// Gives what is held, up to the record of `until` or to the end. What comes
+// before a record never depends on what comes after it, but for promises, which
+// are left to the progress thread: no stream is met twice.
+static void submit_all(struct stream *stream, const struct marker *until,
+                     struct op **over)
+{
+    struct gpu_context *gpu = gpu_of(stream_context(stream));
+    struct gpu_stream *own = gpu_stream_of(stream);
+    void *before = current_enter(gpu);
+    lock_take(&own->lock);
+    while (stream_defers_locked(stream) &&
+           (!until || atomic_load(&until->pending))) {
+        host_queue_await_locked(stream);
+        struct marker *marker = awaited_locked(own);
+        bool promise =
+            marker && marker->promise && atomic_load(&marker->pending);
+        struct stream *other =
+            marker && !promise ? recorder_of(marker) : NULL;
+        if (promise)
+            deferred_leave_to_host(own->deferred);
+        if (other)
+            submit_all(other, marker, over);
+        if (other)
+            object_drop(&other->object);
+        stream_submit_deferred_locked(stream, SIZE_MAX, over);
+        stream_mark_locked(stream);
+    }
+    lock_give(&own->lock);
+    current_back(gpu, before);
+}
+
+void stream_submit_all(struct stream *stream)
+{
+    struct op *over = NULL;
+    if (!atomic_load_explicit(&gpu_stream_of(stream)->defers,
+                              memory_order_acquire))
+        return;
+    lock_take(&submit_lock);
+    submit_all(stream, NULL, &over);
+    lock_give(&submit_lock);
+    op_end_list(over);
+}
+
+void stream_lock_submitted(struct stream *stream)
+{
+    for (;;) {
+        lock_take(&gpu_stream_of(stream)->lock);
+        if (!stream_defers_locked(stream))
+            return;
+        lock_give(&gpu_stream_of(stream)->lock);
+        stream_submit_all(stream);
+    }
+}
+
+void marker_submit(struct marker *marker)
+{
+    struct stream *stream = recorder_of(marker);
+    if (!stream)
+        return;
+    stream_submit_all(stream);
+    object_drop(&stream->object);
+}

@@ -1,0 +1,287 @@
+// Promises: events that streams may wait for before they are recorded.
+#include "backends/cudalike/driver/gpu_context.h"
+#include "backends/cudalike/stream/deferred.h"
+#include "backends/cudalike/stream/event.h"
+#include "backends/cudalike/stream/stream.h"
+#include "backends/cudalike/timeline/gpu_stream.h"
+#include "backends/cudalike/timeline/marker.h"
+#include "backends/cudalike/timeline/progress.h"
+#include "backends/cudalike/timeline/timeline.h"
+
+#include "base/clock.h"
+
+#include <stdio.h>
+
+// A stream that waits for a promise which was not recorded yet.
+struct waiter {
+    struct waiter *next;
+    struct stream *stream;  // referenced
+    uint64_t at;            // its operation that waits
+};
+
+void waiters_drop(struct waiter *waiter)
+{
+    while (waiter) {
+        struct waiter *next = waiter->next;
+        object_drop(&waiter->stream->object);
+        mem_release(waiter, sizeof *waiter);
+        waiter = next;
+    }
+}
+
+struct failure *promise_failure(struct event *event, struct stream *stream)
+{
+    char text[160], message[256];
+    struct blame blame = {.name = "wait"};
+    object_describe(&event->object, text, sizeof text);
+    snprintf(message, sizeof message,
+             "%s was released and will never be recorded", text);
+    return failure_blame(stream, &blame, RNL_ERROR_DEPENDENCY_FAILED, message);
+}
+
+// --- Keeping and breaking them ----------------------------------------------
+
+// Those who wait for the promise get on. `stream`: which keeps it, or NULL.
+static void let_on(struct marker *marker, struct stream *stream,
+                   const struct waiter *waiters)
+{
+    marker_settle(marker, stream);
+    for (const struct waiter *waiter = waiters; waiter; waiter = waiter->next)
+        stream_submit_ready(waiter->stream);
+    progress_wake();
+}
+
+static rnl_status refuse_again(const struct event *event)
+{
+    char text[160];
+    return fail_at(RNL_ERROR_INVALID_STATE, "event",
+                   "%s is a promise and was recorded already",
+                   object_describe(&event->object, text, sizeof text));
+}
+
+static bool waits_locked(const struct gpu_event *own,
+                         const struct stream *stream)
+{
+    ASSERT(lock_is_held(&own->lock));
+    const struct waiter *waiter = own->waiters;
+    while (waiter && waiter->stream != stream)
+        waiter = waiter->next;
+    return waiter != NULL;
+}
+
+// Of a promise, which others may wait for by now, it stays where it is.
+static struct marker *take_promised(struct event *event,
+                                    struct stream *stream)
+{
+    struct gpu_event *own = event_of(event);
+    lock_take(&own->lock);
+    bool may = !own->kept && own->promised;
+    bool circle = may && waits_locked(own, stream);
+    struct marker *marker =
+        may && !circle ? marker_share(own->promised) : NULL;
+    own->kept |= !circle;
+    lock_give(&own->lock);
+    if (circle)
+        event_refuse_circle(event, stream);
+    else if (!marker)
+        refuse_again(event);
+    return marker;
+}
+
+// It was not recorded.
+static void take_back(struct event *event, struct marker *marker)
+{
+    struct gpu_event *own = event_of(event);
+    lock_take(&own->lock);
+    own->kept = false;
+    lock_give(&own->lock);
+    marker_drop(event->object.context, marker);
+}
+
+// Those who waited for the promise get what they waited for, failure and all.
+static rnl_status tell_waiters(struct event *event, struct waiter *waiters,
+                               struct stream *stream)
+{
+    rnl_status status = RNL_OK;
+    struct event_point point = gpu_event_point(event);
+    for (struct waiter *waiter = waiters; waiter; waiter = waiter->next) {
+        if (waiter->stream == stream)
+            continue;
+        struct failure *failure = stream_get_failure(stream);
+        if (failure)
+            timeline_fail(waiter->stream, failure, waiter->at, true);
+        if (status == RNL_OK)
+            status = stream_depend(waiter->stream, point.at, waiter->at);
+    }
+    event_point_drop(event->object.context, &point);
+    return status;
+}
+
+// Threads that wait look again.
+static void announce(struct gpu_event *own)
+{
+    atomic_fetch_add(&own->news, 1);
+    futex_wake(&own->news, INT32_MAX);
+}
+
+// Takes over the marker and those who wait.
+static rnl_status keep_promise(struct event *event, struct marker *marker,
+                               struct stream *stream, struct waiter *waiters)
+{
+    struct gpu_event *own = event_of(event);
+    rnl_status status = tell_waiters(event, waiters, stream);
+    lock_take(&own->lock);
+    bool broken = own->broken;  // by a release meanwhile
+    lock_give(&own->lock);
+    if (!broken)
+        let_on(marker, stream, waiters);
+    marker_drop(event->object.context, marker);
+    waiters_drop(waiters);
+    announce(own);
+    return status;
+}
+
+rnl_status promise_record(struct event *event, struct stream *stream)
+{
+    struct context *context = event->object.context;
+    struct marker *marker = take_promised(event, stream);
+    if (!marker)
+        return fail_status();
+    rnl_status status = stream_record_marker(stream, marker);
+    if (status != RNL_OK) {
+        take_back(event, marker);
+        return status;
+    }
+    struct marker *kept = marker_share(marker);
+    struct stood stood = event_stand_for(event, marker, stream);
+    stood_drop(context, &stood);
+    return keep_promise(event, kept, stream, stood.waiters);
+}
+
+void gpu_event_break(struct event *event)
+{
+    struct gpu_event *own = event_of(event);
+    lock_take(&own->lock);
+    own->broken = !own->recorded;
+    struct waiter *waiters = own->broken ? own->waiters : NULL;
+    struct marker *marker = own->broken ? marker_share(own->promised) : NULL;
+    if (own->broken)
+        own->waiters = NULL;
+    lock_give(&own->lock);
+    for (struct waiter *waiter = waiters; waiter; waiter = waiter->next)
+        timeline_fail(waiter->stream, promise_failure(event, waiter->stream),
+                      waiter->at, true);
+    if (marker)
+        let_on(marker, NULL, waiters);
+    marker_drop(event->object.context, marker);
+    waiters_drop(waiters);
+    announce(own);
+}
+
+// --- Waiting on the device --------------------------------------------------
+
+// Returns what the promise will be recorded with; NULL when it was recorded or
+// broken meanwhile.
+static struct marker *add_waiter(struct gpu_event *own, struct waiter *waiter)
+{
+    struct marker *marker = NULL;
+    lock_take(&own->lock);
+    if (!own->recorded && !own->broken) {
+        marker = marker_share(own->promised);
+        waiter->next = own->waiters;
+        own->waiters = waiter;
+    }
+    lock_give(&own->lock);
+    return marker;
+}
+
+// Other threads may have submitted more before the wait. Nothing is left to do
+// if whoever recorded or broke the promise has the waiter already.
+static void correct_waiter(struct gpu_event *own, const struct waiter *waiter,
+                           uint64_t at)
+{
+    lock_take(&own->lock);
+    struct waiter *found = own->waiters;
+    while (found && found != waiter)
+        found = found->next;
+    if (found) {
+        found->at = at;
+        timeline_expect_failure(stream_timeline(found->stream), at);
+    }
+    lock_give(&own->lock);
+}
+
+// Unless whoever recorded or broke the promise has it already.
+static void take_waiter_back(struct gpu_event *own, struct waiter *waiter)
+{
+    lock_take(&own->lock);
+    struct waiter **link = &own->waiters;
+    while (*link && *link != waiter)
+        link = &(*link)->next;
+    bool found = *link != NULL;
+    if (found) {
+        *link = waiter->next;
+        waiter->next = NULL;
+    }
+    lock_give(&own->lock);
+    if (found)
+        waiters_drop(waiter);
+}
+
+static rnl_status wait_for(struct stream *stream, struct event *event)
+{
+    struct gpu_event *own = event_of(event);
+    if (!host_queue_is_supported(gpu_of(stream_context(stream))))
+        return fail(RNL_ERROR_UNSUPPORTED,
+                    "the driver is too old to wait for promises: it has no "
+                    "stream memory operations");
+    struct waiter *waiter = mem_allocate(sizeof *waiter);
+    if (!waiter)
+        return fail(RNL_ERROR_OUT_OF_MEMORY, "there is no memory to wait");
+    waiter->stream = stream;
+    waiter->at = atomic_load(&stream->enqueued) + 1;
+    object_keep(&stream->object);
+    uint64_t at = waiter->at;
+    timeline_expect_failure(stream_timeline(stream), at);
+    struct marker *marker = add_waiter(own, waiter);  // the waiter may be gone
+    if (!marker) {
+        waiters_drop(waiter);
+        return gpu_event_join(stream, event);
+    }
+    rnl_status status = stream_wait_marker(stream, marker, &at);
+    if (status != RNL_OK)
+        take_waiter_back(own, waiter);
+    else
+        correct_waiter(own, waiter, at);
+    marker_drop(event->object.context, marker);
+    return status;
+}
+
+// Others may drop the waiter, and its reference, as soon as they find it.
+rnl_status promise_join(struct stream *stream, struct event *event)
+{
+    rnl_status status = object_keep_for(&stream->object, "stream");
+    if (status != RNL_OK)
+        return status;
+    status = wait_for(stream, event);
+    object_drop(&stream->object);
+    return status;
+}
+
+// --- Waiting on the host ----------------------------------------------------
+
+// Until the promise is recorded there is nothing for the driver to wait for.
+rnl_status promise_wait(struct event *event, uint64_t deadline)
+{
+    struct gpu_event *own = event_of(event);
+    for (;;) {
+        bool pending;
+        uint32_t news = atomic_load(&own->news);
+        rnl_status status = event_query(event, &pending);
+        if (!pending)
+            return status == RNL_NOT_READY ? RNL_OK : status;
+        if (clock_now() >= deadline)
+            return event_timed_out(event, "recorded");
+        futex_wait(&own->news, news, deadline);
+    }
+}

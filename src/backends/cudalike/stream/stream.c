@@ -1,0 +1,661 @@
+#include "backends/cudalike/stream/stream.h"
+
+#include "backends/cudalike/driver/driver.h"
+#include "backends/cudalike/driver/gpu_context.h"
+#include "backends/cudalike/driver/wait.h"
+#include "backends/cudalike/stream/copy.h"
+#include "backends/cudalike/stream/deferred.h"
+#include "backends/cudalike/stream/launch.h"
+#include "backends/cudalike/stream/shared_event.h"
+#include "backends/cudalike/timeline/device_lost.h"
+#include "backends/cudalike/timeline/gpu_stream.h"
+#include "backends/cudalike/timeline/graph_fence.h"
+#include "backends/cudalike/timeline/host_queue.h"
+#include "backends/cudalike/timeline/marker.h"
+#include "backends/cudalike/timeline/op_history.h"
+#include "backends/cudalike/timeline/progress.h"
+#include "backends/cudalike/timeline/retire.h"
+#include "backends/cudalike/timeline/timeline.h"
+#include "base/often.h"
+
+static rnl_status init(struct stream *stream, struct timeline *timeline)
+{
+    struct context *context = stream_context(stream);
+    struct gpu_context *gpu = gpu_of(context);
+    struct gpu_stream *own = gpu_stream_of(stream);
+    unsigned flags = stream->flags & RNL_STREAM_NON_BLOCKING
+                         ? DRIVER_STREAM_NON_BLOCKING
+                         : 0;
+    stream->completed = &timeline->completed;
+    atomic_store(&own->timeline, timeline);
+    own->handle = stream->borrowed;
+    own->launch = call_of(gpu)->launch;
+    own->shared = stream->borrowed != NULL;
+    if (own->shared)
+        graph_fences_enable();
+    // The vendor's special ones are of the current context.
+    own->enters = !gpu->driver->handles_suffice ||
+                  (own->shared && (uintptr_t)stream->borrowed <=
+                                      DRIVER_STREAM_SPECIAL_MOST);
+    if (stream->borrowed)
+        return gpu_stream_borrow(stream);
+    void *before = current_enter(gpu);
+    int code = call_of(gpu)->stream_create(&own->handle, flags,
+                                           stream->priority);
+    current_back(gpu, before);
+    return code == 0 ? RNL_OK
+                     : driver_fail(context, code, "to create a stream");
+}
+
+rnl_status gpu_stream_init(struct stream *stream)
+{
+    struct timeline *timeline = timeline_create(stream->object.id);
+    if (!timeline)
+        return fail(RNL_ERROR_OUT_OF_MEMORY, "there is no memory for a stream");
+    struct gpu_stream *own = gpu_stream_of(stream);
+    lock_set_rank(&own->lock, RANK_STREAM);
+    lock_set_rank(&own->host.lock, RANK_HOST_QUEUE);
+    lock_set_rank(&own->fences_lock, RANK_LEAF);
+    lock_set_rank(&own->asking, RANK_LEAF);
+    rnl_status status = init(stream, timeline);
+    if (status != RNL_OK)
+        timeline_close(stream);
+    return status;
+}
+
+void gpu_stream_finish(struct stream *stream)
+{
+    struct context *context = stream_context(stream);
+    struct gpu_context *gpu = gpu_of(context);
+    struct gpu_stream *own = gpu_stream_of(stream);
+    void *before = current_enter(gpu);
+    if (!stream->borrowed)
+        call_of(gpu)->stream_destroy(own->handle);
+    gpu->hooks->batches_finish(stream);
+    current_back(gpu, before);
+    marker_drop(context, own->marker);
+    marker_drop_kept(stream);
+    graph_fences_drop(stream);
+    timeline_close(stream);
+    if (own->host.words)
+        host_words_drop(gpu, own->host.words, own->host.announced);
+    op_history_finish(own);
+}
+
+// --- Submitting ------------------------------------------------------------
+
+// Where an op is after it was given to the driver.
+enum fate { FATE_OVER, FATE_PENDING, FATE_HOST };
+
+static int give_graph(struct stream *stream, struct op *op, enum fate *fate)
+{
+    bool over = false;
+    int code = hooks_of(op)->graph_launch(stream, op, &over);
+    *fate = over ? FATE_OVER : FATE_PENDING;
+    return code;
+}
+
+// What the driver has taken of it runs, though it refuses the rest: so it is
+// an operation, which fails.
+static int give_pieces(struct stream *stream, struct op *op, enum fate *fate)
+{
+    bool begun;
+    int code = gpu_give(stream_context(stream),
+                        gpu_stream_of(stream)->handle, op, &begun);
+    if (code == 0 || !begun)
+        return code;
+    stream_refuse_late(stream, op, code);
+    *fate = FATE_PENDING;
+    return 0;
+}
+
+static int give_values(struct stream *stream, struct op *op, enum fate *fate)
+{
+    if (!deferred_only_writes(op)) {
+        graph_fences_enable();
+        stream_leave_fence_locked(stream);
+    }
+    return give_pieces(stream, op, fate);
+}
+
+static int give_locked(struct stream *stream, struct op *op, enum fate *fate)
+{
+    ASSERT(lock_is_held(&gpu_stream_of(stream)->lock));
+    if (op->kind == OP_GRAPH)
+        return give_graph(stream, op, fate);
+    *fate = op_must_outlive(stream, op) ? FATE_PENDING : FATE_OVER;
+    switch (op->kind) {
+    case OP_KERNEL:
+        return gpu_launch(stream, op);
+    case OP_VALUES:
+        return give_values(stream, op, fate);
+    case OP_FILL:
+        return give_pieces(stream, op, fate);
+    case OP_PREFETCH:
+    case OP_ATTACH:
+        return gpu_hint(stream, op);
+    case OP_STAMP:
+    case OP_WAIT:
+        if (!deferred_is_for_host(op))
+            return deferred_marker_submit(stream, op);
+        break;
+    case OP_ATTRIBUTES:
+        gpu_give_attributes(stream, op);
+        return 0;
+    case OP_COPY:
+        if (!gpu_copy_needs_host(stream, op))
+            return give_pieces(stream, op, fate);
+        break;
+    case OP_HOST:
+        break;
+    default:
+        return 0;
+    }
+    *fate = FATE_HOST;
+    if (op->kind == OP_COPY)
+        timeline_expect_failure(stream_timeline(stream),
+                                op->sequence);
+    return host_queue_submit_locked(stream, op);
+}
+
+// So that those who wait for the stream to get on see it also while it is never
+// idle: as often as the progress thread looks, not with each operation.
+void stream_mark_wanted_locked(struct stream *stream)
+{
+    ASSERT(lock_is_held(&gpu_stream_of(stream)->lock));
+    struct gpu_stream *own = gpu_stream_of(stream);
+    atomic_store_explicit(&own->mark_wanted, false, memory_order_relaxed);
+    if (atomic_load_explicit(&own->marker, memory_order_acquire) ||
+        (!atomic_load_explicit(&timeline_of(own)->retired,
+                               memory_order_relaxed) &&
+         !own->deferred &&
+         !atomic_load_explicit(&stream->waiting.first, memory_order_relaxed)) ||
+        stream_is_captured(stream))
+        return;
+    int code;
+    struct marker *marker = marker_record(stream, &code);
+    if (!marker)
+        return;
+    // What the host does last is not over when the driver comes by.
+    bool all = own->last == LAST_WORK || !host_queue_is_busy_locked(stream);
+    marker->value =
+        all ? atomic_load(&timeline_of(own)->submitted) : own->solid;
+    ASSERT(marker->value <= atomic_load(&stream->enqueued));
+    atomic_store_explicit(&own->marker, marker, memory_order_release);
+}
+
+// Ends an op that is no work of the device.
+static void give_up_note(struct op *op)
+{
+    if (op->kind == OP_STAMP && deferred_is_for_host(op))
+        shared_record_give_up(op);
+    else if (op->kind == OP_STAMP || op->kind == OP_WAIT)
+        deferred_marker_over(op, false);
+    else if (op->kind == OP_ATTRIBUTES)
+        gpu_give_attributes(op->stream, op);
+}
+
+// What comes behind a refused op is not run, but host functions are called.
+static void give_up_locked(struct stream *stream, struct op *op, int code,
+                           struct op **over)
+{
+    ASSERT(lock_is_held(&gpu_stream_of(stream)->lock));
+    stream_refuse_late(stream, op, code);
+    while (op) {
+        struct op *next = op->next;
+        give_up_note(op);
+        if (op->kind != OP_HOST) {
+            op->next = *over;
+            *over = op;
+        } else if (host_queue_submit_locked(stream, op) != 0) {
+            host_queue_submit_refused_locked(stream, op);
+        }
+        op = next;
+    }
+}
+
+static void put_given_locked(struct op *op, enum fate fate, struct op **over)
+{
+    // What is the progress thread's may be gone.
+    ASSERT(fate == FATE_HOST ||
+           lock_is_held(&gpu_stream_of(op->stream)->lock));
+    if (fate == FATE_PENDING) {
+        op_retire_locked(op);
+    } else if (fate == FATE_OVER) {
+        op->next = *over;
+        *over = op;
+    }
+}
+
+// What went to the driver together. Returns what comes behind.
+static struct op *put_together_locked(struct stream *stream, struct op *op,
+                                      size_t count, struct op **over)
+{
+    ASSERT(lock_is_held(&gpu_stream_of(stream)->lock));
+    struct gpu_stream *own = gpu_stream_of(stream);
+    own->last = LAST_WORK;
+    for (struct op *next; count > 0; count--, op = next) {
+        next = op->next;
+        stream_note_submitted_locked(own, op);
+        put_given_locked(
+            op, op_must_outlive(stream, op) ? FATE_PENDING : FATE_OVER, over);
+    }
+    return op;
+}
+
+static inline bool may_go_locked(struct stream *stream, const struct op *op)
+{
+    ASSERT(lock_is_held(&gpu_stream_of(stream)->lock));
+    return !atomic_load_explicit(&gpu_stream_of(stream)->defers,
+                                 memory_order_relaxed) ||
+           deferred_may_submit_locked(stream, op);
+}
+
+static bool is_work(const struct op *op)
+{
+    const unsigned others = 1u << OP_HOST | 1u << OP_STAMP | 1u << OP_WAIT |
+                            1u << OP_ATTRIBUTES | 1u << OP_RELEASE;
+    return !(others >> op->kind & 1);
+}
+
+// On a stream that has failed, work is not done any more, but what comes before
+// the failure is. Looked at behind may_go_locked: what a wait fails with is
+// known before it is over. Who waits for this stream is to be told: waits stay.
+static inline bool leaves_out_locked(struct stream *stream,
+                                     const struct op *op)
+{
+    ASSERT(lock_is_held(&gpu_stream_of(stream)->lock));
+    return (atomic_load_explicit(&gpu_stream_of(stream)->defers,
+                                 memory_order_relaxed) ||
+            atomic_load_explicit(&stream->failure, memory_order_relaxed)) &&
+           is_work(op) && stream_leaves_out(stream, op->sequence);
+}
+
+// Gives ops to the driver, about `most` of them, until one has to wait for the
+// host. Returns what is left; `*code`: the driver refused the first of it.
+static struct op *submit_list_locked(struct stream *stream, struct op *op,
+                                   size_t most, struct op **over, int *code)
+{
+    ASSERT(lock_is_held(&gpu_stream_of(stream)->lock));
+    struct gpu_stream *own = gpu_stream_of(stream);
+    bool batches = most == SIZE_MAX || stream->flags & RNL_STREAM_BATCHED;
+    size_t alone = batches ? 0 : SIZE_MAX;
+    *code = 0;
+    for (; op && most > 0 && may_go_locked(stream, op); most--) {
+        if (leaves_out_locked(stream, op)) {
+            struct op *left_out = op;
+            op = op->next;
+            put_given_locked(left_out, FATE_OVER, over);
+            continue;
+        }
+        size_t count = alone == 0 && op->next
+                           ? hooks_of(op)->batch_give(stream, op,
+                                                      &alone) : 0;
+        if (count > 0) {
+            op = put_together_locked(stream, op, count, over);
+            alone = 0;
+            continue;
+        }
+        alone -= alone > 0;
+        struct op *next = op->next;
+        enum fate fate;
+        // What is not counted has the number of the op before it.
+        if (op->sequence > atomic_load(&timeline_of(own)->submitted))
+            stream_note_submitted_locked(own, op);
+        *code = give_locked(stream, op, &fate);
+        if (*code != 0) {
+            op->next = next;  // it was the last one of a list meanwhile
+            return op;
+        }
+        if (fate != FATE_HOST)
+            own->last = LAST_WORK;
+        put_given_locked(op, fate, over);
+        op = next;
+    }
+    return op;
+}
+
+void stream_submit_deferred_locked(struct stream *stream, size_t most,
+                             struct op **over)
+{
+    ASSERT(lock_is_held(&gpu_stream_of(stream)->lock));
+    struct gpu_stream *own = gpu_stream_of(stream);
+    int code = 0;
+    struct op *op = own->deferred;
+    own->deferred = NULL;
+    op = submit_list_locked(stream, op, most, over, &code);
+    if (code != 0)
+        give_up_locked(stream, op, code, over);
+    else if (op)
+        stream_defer_locked(stream, op);
+}
+
+static uint64_t number(struct op *op, uint64_t enqueued)
+{
+    for (; op; op = op->next)
+        op->sequence = ++enqueued;
+    return enqueued;
+}
+
+// Gives to the driver what needs not be held; `*over`: those that are over for
+// the core. A code only when nothing at all was submitted.
+static int submit_locked(struct stream *stream, struct op *first,
+                         struct op **over)
+{
+    ASSERT(lock_is_held(&gpu_stream_of(stream)->lock));
+    struct gpu_stream *own = gpu_stream_of(stream);
+    uint64_t submitted = atomic_load(&timeline_of(own)->submitted);
+    uint64_t enqueued = number(first, atomic_load(&stream->enqueued));
+    struct op *rest = first;
+    int code = 0;
+    if (!stream_defers_locked(stream) || !own->deferred)
+        rest = submit_list_locked(stream, first, SIZE_MAX, over, &code);
+    if (code != 0 && rest == first) {
+        ASSERT(submitted <= atomic_load(&timeline_of(own)->submitted));
+        atomic_store(&timeline_of(own)->submitted, submitted);
+        return code;
+    }
+    if (rest)  // the driver may refuse it yet
+        timeline_expect_failure(timeline_of(own), enqueued);
+    if (code != 0)
+        give_up_locked(stream, rest, code, over);
+    else if (rest)
+        stream_defer_locked(stream, rest);
+    ASSERT(atomic_load(&timeline_of(own)->submitted) <= enqueued);
+    ASSERT(atomic_load(&stream->enqueued) <= enqueued);
+    atomic_store_explicit(&stream->enqueued, enqueued, memory_order_release);
+    return 0;
+}
+
+// What an old driver lacks.
+static rnl_status check_needs(const struct gpu_context *gpu,
+                              const struct op *op)
+{
+    if (host_queue_is_supported(gpu))
+        return RNL_OK;
+    while (op && op->kind != OP_HOST)
+        op = op->next;
+    return op ? fail(RNL_ERROR_UNSUPPORTED,
+                     "the driver is too old for host functions: it has no "
+                     "stream memory operations")
+              : RNL_OK;
+}
+
+static __attribute__((noinline)) rnl_status submit(struct stream *stream,
+                                                   struct op *first)
+{
+    struct context *context = stream_context(stream);
+    struct gpu_context *gpu = gpu_of(context);
+    struct gpu_stream *own = gpu_stream_of(stream);
+    struct op *over = NULL;
+    if (first->kind == OP_COPY && first->copy.awaited)
+        return gpu_copy_awaited(stream, first);
+    rnl_status status = check_needs(gpu, first);
+    if (status != RNL_OK)
+        return status;
+    if (first->kind == OP_GRAPH)
+        gpu->hooks->graph_lock(stream, first);
+    else
+        lock_take(&own->lock);
+    status = context_is_lost(context)
+                 ? failure_report(context->lost, stream)
+                 : progress_watch_locked(stream);
+    if (status != RNL_OK) {
+        lock_give(&own->lock);
+        return status;
+    }
+    uint32_t changes = atomic_load_explicit(&stream->attribute_changes,
+                                            memory_order_relaxed);
+    bool plain = first->kind == OP_GRAPH && changes == own->applied;
+    void *before = plain ? stream_enter(stream) : current_enter(gpu);
+    if (__builtin_expect(changes != own->applied, 0))
+        status = stream_apply_attributes_locked(stream, changes);
+    int code = status == RNL_OK ? submit_locked(stream, first, &over) : 0;
+    stream_mark_locked(stream);
+    if (plain)
+        stream_leave(stream, before);
+    else
+        current_back(gpu, before);
+    lock_give(&own->lock);
+    op_end_list(over);
+    return code == 0 ? status : driver_fail(context, code, op_name(first));
+}
+
+RUN_OFTEN rnl_status gpu_stream_submit(struct stream *stream, struct op *first)
+{
+    return first->borrows ? gpu_stream_launch(stream, first)
+                          : submit(stream, first);
+}
+
+// --- How far it got --------------------------------------------------------
+
+// The owner of a borrowed stream may destroy it when it was told that all is
+// done: the progress thread, where it asks, comes to an end first, and asks no
+// more.
+static int ask_driver(struct stream *stream, uint64_t point)
+{
+    const struct gpu_context *gpu = gpu_of(stream_context(stream));
+    struct gpu_stream *own = gpu_stream_of(stream);
+    bool locks = stream->borrowed && progress_is_here();
+    int code = 0;
+    if (locks)
+        lock_take(&own->asking);
+    if (!locks || atomic_load(&timeline_of(own)->completed) < point)
+        code = stream_is_captured(stream)
+                   ? gpu->driver->not_ready
+                   : call_of(gpu)->stream_query(own->handle);
+    if (locks)
+        lock_give(&own->asking);
+    return code;
+}
+
+rnl_status gpu_stream_query(struct stream *stream)
+{
+    struct context *context = stream_context(stream);
+    struct gpu_context *gpu = gpu_of(context);
+    struct gpu_stream *own = gpu_stream_of(stream);
+    uint64_t point = atomic_load_explicit(&stream->enqueued,
+                                          memory_order_acquire);
+    if (stream_is_done(own, point))
+        return RNL_OK;
+    int code = 0;
+    bool holds = false;
+    if (!context_is_lost(context)) {
+        stream_submit_ready(stream);
+        holds = atomic_load_explicit(&own->defers, memory_order_acquire);
+        void *before = stream_enter(stream);
+        code = ask_driver(stream, point);
+        stream_leave(stream, before);
+    }
+    if (code == gpu->driver->not_ready || (code == 0 && holds))
+        return RNL_NOT_READY;
+    rnl_status status =
+        code ? driver_fail(context, code, "to look at a stream") : RNL_OK;
+    if (context_still_copies(context))
+        return RNL_NOT_READY;
+    if (status == RNL_OK)
+        timeline_complete(stream_timeline(stream), point);
+    return status;
+}
+
+static rnl_status query_stream(void *subject)
+{
+    return gpu_stream_query(subject);
+}
+
+// Only by who has time: much takes long.
+static rnl_status help_and_query(void *subject)
+{
+    host_queue_help(subject);
+    return gpu_stream_query(subject);
+}
+
+// Another thread may release the stream meanwhile, and the driver's goes with
+// it: whoever only looks keeps it, too.
+static rnl_status look(struct stream *stream)
+{
+    rnl_status status = object_keep_for(&stream->object, "stream");
+    if (status != RNL_OK)
+        return status;
+    status = stream_refuse_captured(stream);
+    if (status == RNL_OK)
+        status = gpu_stream_query(stream);
+    object_drop(&stream->object);
+    return status;
+}
+
+static rnl_status wait_until(struct stream *stream, uint64_t deadline)
+{
+    struct gpu_stream *own = gpu_stream_of(stream);
+    rnl_sync_policy policy = (rnl_sync_policy)atomic_load_explicit(
+        &stream->sync_policy, memory_order_relaxed);
+    if (stream_is_done(own, atomic_load_explicit(&stream->enqueued,
+                                                 memory_order_acquire)))
+        return RNL_OK;
+    if (deadline == DEADLINE_LOOK)
+        return look(stream);
+    rnl_status status = stream_refuse_captured(stream);
+    if (status != RNL_OK)
+        return status;
+    void *before = stream_enter(stream);  // once, not with each look
+    status = gpu_stream_query(stream);
+    if (status == RNL_NOT_READY)
+        status = gpu_poll(deadline == RNL_FOREVER ? help_and_query
+                                                  : query_stream,
+                          stream, policy, deadline, &own->waits);
+    if (status == RNL_ERROR_TIMED_OUT)
+        status = stream_timed_out(stream);
+    stream_leave(stream, before);
+    return status;
+}
+
+rnl_status gpu_stream_wait(struct stream *stream, uint64_t deadline)
+{
+    rnl_status status = wait_until(stream, deadline);
+    if (status == RNL_OK && deadline != DEADLINE_LOOK)
+        context_show_prints(stream_context(stream));
+    reaper_help(stream);
+    if (stream->borrowed) {
+        lock_take(&gpu_stream_of(stream)->asking);
+        lock_give(&gpu_stream_of(stream)->asking);
+    }
+    return status;
+}
+
+// --- Order between streams -------------------------------------------------
+
+static int give_wait_locked(struct stream *stream, struct marker *marker)
+{
+    ASSERT(lock_is_held(&gpu_stream_of(stream)->lock));
+    struct gpu_context *gpu = gpu_of(stream_context(stream));
+    struct gpu_stream *own = gpu_stream_of(stream);
+    void *before = stream_enter(stream);
+    stream_leave_fence_locked(stream);
+    int code = call_of(gpu)->stream_wait_event(own->handle, marker->event, 0);
+    stream_leave(stream, before);
+    own->last = LAST_WORK;
+    if (code == 0)
+        stream_count_locked(stream);
+    return code;
+}
+
+rnl_status stream_defer_marker_locked(struct stream *stream, enum op_kind kind,
+                                     struct marker *marker, bool counted)
+{
+    ASSERT(lock_is_held(&gpu_stream_of(stream)->lock));
+    uint64_t sequence = atomic_load(&stream->enqueued) + counted;
+    struct op *op = deferred_marker_op(stream, kind, marker);
+    if (!op)
+        return fail_status();
+    op->sequence = sequence;
+    // The driver may refuse it yet.
+    timeline_expect_failure(stream_timeline(stream), sequence);
+    stream_defer_locked(stream, op);
+    atomic_store_explicit(&stream->enqueued, op->sequence,
+                          memory_order_release);
+    return RNL_OK;
+}
+
+rnl_status stream_wait_marker(struct stream *stream, struct marker *marker,
+                              uint64_t *out_at)
+{
+    struct context *context = stream_context(stream);
+    struct gpu_stream *own = gpu_stream_of(stream);
+    int code = 0;
+    lock_take(&own->lock);
+    rnl_status status = progress_watch_locked(stream);
+    if (status == RNL_OK &&
+        (stream_defers_locked(stream) || atomic_load(&marker->pending)))
+        status = stream_defer_marker_locked(stream, OP_WAIT, marker, true);
+    else if (status == RNL_OK)
+        code = give_wait_locked(stream, marker);
+    if (status == RNL_OK && code == 0)
+        *out_at = atomic_load(&stream->enqueued);
+    lock_give(&own->lock);
+    // Who shares it meanwhile gives what is held by now.
+    if (atomic_load(&own->shared))
+        stream_submit_all(stream);
+    return code == 0 ? status
+                     : driver_fail(context, code, "to let a stream wait");
+}
+
+rnl_status stream_record_marker(struct stream *stream, struct marker *marker)
+{
+    struct gpu_stream *own = gpu_stream_of(stream);
+    void *before = stream_enter(stream);
+    lock_take(&own->lock);
+    rnl_status status = stream_record_locked(stream, marker, true);
+    lock_give(&own->lock);
+    stream_leave(stream, before);
+    return status;
+}
+
+static rnl_status follow(struct stream *stream, struct stream *other,
+                         uint64_t at)
+{
+    struct point point = {stream_timeline(other),
+                          atomic_load(&other->enqueued)};
+    rnl_status status = stream_depend(stream, point, at);
+    stream_inherit(stream, stream_get_failure(other));
+    return status;
+}
+
+// Not counted: then the progress thread lists nothing.
+static struct marker *take_record(struct stream *stream)
+{
+    struct gpu_stream *own = gpu_stream_of(stream);
+    void *before = stream_enter(stream);
+    lock_take(&own->lock);
+    struct marker *marker = stream_take_record_locked(stream, false, false);
+    lock_give(&own->lock);
+    stream_leave(stream, before);
+    return marker;
+}
+
+// The caller keeps `other`.
+static rnl_status join(struct stream *stream, struct stream *other)
+{
+    struct context *context = stream_context(other);
+    rnl_status status = stream_refuse_captured(other);
+    if (status != RNL_OK)
+        return status;
+    if (gpu_stream_query(other) == RNL_OK) {
+        stream_inherit(stream, stream_get_failure(other));
+        return RNL_OK;
+    }
+    uint64_t at = 0;
+    struct marker *marker = take_record(other);
+    status = marker ? stream_wait_marker(stream, marker, &at) : fail_status();
+    marker_drop(context, marker);
+    return status == RNL_OK ? follow(stream, other, at) : status;
+}
+
+rnl_status gpu_stream_join(struct stream *stream, struct stream *other)
+{
+    rnl_status status = object_keep_for(&other->object, "other");
+    if (status != RNL_OK)
+        return status;
+    status = join(stream, other);
+    object_drop(&other->object);
+    return status;
+}

@@ -1,0 +1,422 @@
+#include "backends/cudalike/timeline/retire.h"
+
+#include "backends/cudalike/driver/worker_threads.h"
+#include "backends/cudalike/timeline/gpu_stream.h"
+#include "backends/cudalike/timeline/idle_free.h"
+#include "backends/cudalike/timeline/progress.h"
+#include "backends/cudalike/timeline/timeline.h"
+
+#include "base/clock.h"
+
+// Between two looks at what cannot be freed yet.
+#define IDLE_FREE_NS UINT64_C(2000000)
+
+// Guards the next three.
+static struct lock reaper_lock = LOCK_RANKED(RANK_LEAF);
+static bool started;
+static struct task *first, *last;
+static _Atomic uint32_t left;    // tasks that are not done
+static _Atomic uint32_t news;
+
+// --- The thread --------------------------------------------------------------
+
+static void do_task(struct task *task)
+{
+    task->run(task);
+    if (COUNT_DOWN(&left) == 1)
+        futex_wake(&left, INT32_MAX);
+}
+
+static struct task *take(void)
+{
+    lock_take(&reaper_lock);
+    struct task *task = first;
+    if (task)
+        first = task->next;
+    lock_give(&reaper_lock);
+    return task;
+}
+
+// One at a time: others may help with the next. True when there was one.
+static bool do_all(void)
+{
+    bool did = false;
+    for (struct task *task = take(); task; task = take()) {
+        do_task(task);
+        did = true;
+    }
+    return did;
+}
+
+static void *run(void *unused)
+{
+    for (;;) {
+        uint32_t seen = atomic_load(&news);
+        if (!driver_use_begin())
+            driver_use_never();
+        bool did = do_all();
+        bool left_over = idle_frees_run();
+        driver_use_end();
+        bool rests = !did && !left_over;
+        if (rests)
+            op_trim();  // nobody would miss them here
+        futex_wait(&news, seen,
+                   rests ? RNL_FOREVER : clock_now() + IDLE_FREE_NS);
+    }
+    return unused;
+}
+
+static bool start_locked(void)
+{
+    ASSERT(lock_is_held(&reaper_lock));
+    pthread_t thread;
+    if (!started)
+        driver_use_until_exit();
+    if (!started)
+        started = thread_start(&thread, "rnl-reaper", run, NULL) &&
+                  pthread_detach(thread) == 0;
+    return started;
+}
+
+bool reaper_start(void)
+{
+    lock_take(&reaper_lock);
+    bool ok = start_locked();
+    lock_give(&reaper_lock);
+    return ok;
+}
+
+void reaper_wake(void)
+{
+    atomic_fetch_add(&news, 1);
+    futex_wake(&news, 1);
+}
+
+void reaper_await(uint64_t patience_ns)
+{
+    uint64_t end = clock_now() + patience_ns;
+    for (uint32_t now = atomic_load(&left); now > 0 && clock_now() < end;
+         now = atomic_load(&left))
+        futex_wait(&left, now, end);
+}
+
+void reaper_give(struct task *task, void (*how)(struct task *))
+{
+    task->run = how;
+    task->next = NULL;
+    lock_take(&reaper_lock);
+    bool ok = start_locked();
+    atomic_fetch_add(&left, 1);
+    if (ok && first)
+        last->next = task;
+    else if (ok)
+        first = task;
+    last = task;
+    lock_give(&reaper_lock);
+    if (ok)
+        reaper_wake();
+    else
+        do_task(task);
+}
+
+// --- Entries -----------------------------------------------------------------
+
+static struct retired *entry_of(struct op *op)
+{
+    return &gpu_op_of(op)->retired;
+}
+
+static struct op *op_of(struct task *task)
+{
+    return gpu_op_from(task, offsetof(struct gpu_op, retired.task));
+}
+
+static void end_op(struct task *task);
+
+static struct retired *next_of(const struct retired *entry)
+{
+    return (struct retired *)entry->task.next;
+}
+
+// Behind those of the same value or an earlier one: it is mostly the last.
+static void list_locked(struct timeline *timeline, struct retired *entry)
+{
+    ASSERT(lock_is_held(&timeline->lock));
+    struct retired *oldest = atomic_load(&timeline->retired), *before = NULL;
+    if (oldest && timeline->retired_last->value <= entry->value)
+        before = timeline->retired_last;
+    struct retired *at = oldest;
+    for (; !before && at && at->value <= entry->value; at = next_of(at))
+        if (!at->task.next || next_of(at)->value > entry->value)
+            before = at;
+    entry->task.next = before ? before->task.next : (struct task *)oldest;
+    if (before)
+        before->task.next = &entry->task;
+    else
+        atomic_store(&timeline->retired, entry);
+    if (!entry->task.next)
+        timeline->retired_last = entry;
+    ASSERT(!before || before->value <= entry->value);
+    ASSERT(!entry->task.next || entry->value < next_of(entry)->value);
+    ASSERT(!timeline->retired_last->task.next);
+}
+
+void timeline_retire(struct timeline *timeline, uint64_t value,
+                     struct retired *entry, void (*end)(struct task *task))
+{
+    entry->value = value;
+    entry->task.run = end;
+    lock_take(&timeline->lock);
+    bool waits = atomic_load(&timeline->completed) < value;
+    if (waits)
+        list_locked(timeline, entry);
+    lock_give(&timeline->lock);
+    if (!waits)
+        end(&entry->task);
+    // The stream may have got there before it was watched, unseen.
+    else if (atomic_load(&timeline->completed) >= value)
+        timeline_end_retired(timeline);
+}
+
+// Launches of graphs that owe host functions are the progress thread's, which
+// has these called in their order.
+static bool is_left_to_service(struct retired *entry)
+{
+    if (entry->task.run != end_op || progress_is_here())
+        return false;
+    const struct op *op = op_of(&entry->task);
+    return op->kind == OP_GRAPH && hooks_of(op)->graph_owes(op);
+}
+
+static struct retired *take_complete(struct timeline *timeline)
+{
+    lock_take(&timeline->lock);
+    struct retired *entry = atomic_load(&timeline->retired);
+    ASSERT(!entry || !entry->task.next ||
+           entry->value <= next_of(entry)->value);
+    if (entry && entry->value <= atomic_load(&timeline->completed) &&
+        !is_left_to_service(entry))
+        atomic_store(&timeline->retired, next_of(entry));
+    else
+        entry = NULL;
+    lock_give(&timeline->lock);
+    return entry;
+}
+
+void timeline_end_retired(struct timeline *timeline)
+{
+    struct retired *entry;
+    while ((entry = take_complete(timeline)))
+        entry->task.run(&entry->task);
+}
+
+// --- Operations --------------------------------------------------------------
+
+// Whether it can be given up once the driver has the work; all else is kept
+// until that is done.
+static bool goes_with_stream(const struct stream *stream,
+                             struct object *object)
+{
+    enum object_kind kind = object->class->kind;
+    if (kind != OBJECT_BUFFER)  // code is unloaded when the device is idle
+        return kind == OBJECT_FUNCTION || kind == OBJECT_MODULE;
+    return buffer_goes_with((struct buffer *)object, stream);
+}
+
+bool op_must_outlive(const struct stream *stream, const struct op *op)
+{
+    for (size_t i = 0; i < op->kept_count; i++)
+        if (!goes_with_stream(stream, op->kept[i]))
+            return true;
+    return false;
+}
+
+struct op *op_keeper(const struct op *op)
+{
+    size_t count = op->kept_count;
+    bool fits = count <= OP_INLINE_KEPT;
+    struct op *keeper = op_create(op->stream, OP_RELEASE,
+                                  fits ? 0 : count * sizeof *op->kept);
+    if (!keeper)
+        return NULL;
+    if (!fits)
+        keeper->kept = keeper->payload;
+    for (size_t i = 0; i < count; i++) {
+        object_keep(op->kept[i]);
+        keeper->kept[keeper->kept_count++] = op->kept[i];
+    }
+    keeper->sequence = op->sequence;
+    return keeper;
+}
+
+static void finish(struct task *task)
+{
+    op_finish(op_of(task));
+}
+
+static void finish_graph(struct op *op)
+{
+    if (hooks_of(op)->graph_owes(op))
+        hooks_of(op)->graph_call(op);
+    hooks_of(op)->graph_over(op);
+    op_finish(op);
+}
+
+static void finish_kept_graph(struct task *task)
+{
+    struct stream *stream = op_of(task)->stream;
+    finish_graph(op_of(task));
+    object_drop(&stream->object);
+}
+
+// Whether it keeps nothing any more that ends with it.
+static bool ends_alone(struct op *op)
+{
+    while (op->kept_count > 0 &&
+           object_drop_unless_last(op->kept[op->kept_count - 1]))
+        op->kept_count--;
+    return op->kept_count == 0;
+}
+
+void op_end_aside(struct op *op)
+{
+    if (!ends_alone(op))
+        reaper_give(&entry_of(op)->task, finish);
+    else
+        op_finish(op);
+}
+
+void op_end(struct op *op)
+{
+    if (library_thread_is_here())
+        op_end_aside(op);
+    else
+        op_finish(op);
+}
+
+// Deleters, which the reaper calls, may wait for what these do.
+static void call_for_graph(struct task *task)
+{
+    hooks_of(op_of(task))->graph_call(op_of(task));
+    reaper_give(task, finish_kept_graph);
+}
+
+// Those that graphs of a lost device owe: one of them may wait for what a
+// stream's own host function does, and that for one of them.
+static struct task_queue owed = {.thread_name = "rnl-owed",
+                                 .lock = LOCK_RANKED(RANK_LEAF),
+                                 .most = 1,
+                                 .spin_ns = 0};
+
+// Functions that the driver did not come to are called by a thread for them.
+static void end_graph(struct op *op)
+{
+    struct task *task = &entry_of(op)->task;
+    bool owes = hooks_of(op)->graph_owes(op);
+    if (!owes && !library_thread_is_here()) {
+        finish_graph(op);
+        return;
+    }
+    object_keep(&op->stream->object);  // which is watched, or the caller's
+    task->run = call_for_graph;
+    if (!owes || !task_add(&owed, task))
+        reaper_give(task, finish_kept_graph);
+}
+
+void op_end_list(struct op *over)
+{
+    for (struct op *op = over, *next; op; op = next) {
+        next = op->next;
+        op_give_up(op);  // perhaps before it is done
+        op_end(op);
+    }
+}
+
+static void end_op(struct task *task)
+{
+    struct op *op = op_of(task);
+    if (op->kind == OP_GRAPH)
+        end_graph(op);
+    else
+        op_end(op);
+}
+
+// A give-up is told of by the stream's count first, though others of its list
+// are still to come: whoever reuses the memory looks at that count only.
+void op_retire_locked(struct op *op)
+{
+    ASSERT(lock_is_held(&gpu_stream_of(op->stream)->lock));
+    struct timeline *timeline = stream_timeline(op->stream);
+    _Atomic uint64_t *enqueued = &op->stream->enqueued;
+    struct retired *entry = entry_of(op);
+    op->next = NULL;
+    entry->value = op->sequence;
+    entry->task.run = end_op;
+    lock_take(&timeline->lock);
+    list_locked(timeline, entry);
+    if (op->sequence > atomic_load_explicit(enqueued, memory_order_relaxed))
+        atomic_store_explicit(enqueued, op->sequence, memory_order_release);
+    op_give_up(op);
+    lock_give(&timeline->lock);
+}
+
+static void drop(struct task *task)
+{
+    struct stream *stream =
+        (struct stream *)(void *)((char *)task -
+                                  offsetof(struct gpu_stream, drop) -
+                                  offsetof(struct stream, native));
+    object_drop(&stream->object);
+}
+
+void stream_drop(struct stream *stream)
+{
+    if (!library_thread_is_here())
+        object_drop(&stream->object);
+    else if (!object_drop_unless_last(&stream->object))
+        reaper_give(&gpu_stream_of(stream)->drop, drop);
+}
+
+// --- Helping -----------------------------------------------------------------
+
+static bool is_of_op(const struct task *task)
+{
+    return task->run == finish || task->run == finish_kept_graph;
+}
+
+static struct task *take_of_locked(const struct stream *stream)
+{
+    ASSERT(lock_is_held(&reaper_lock));
+    struct task *before = NULL;
+    struct task **link = &first;
+    while (*link && !(is_of_op(*link) && op_of(*link)->stream == stream)) {
+        before = *link;
+        link = &before->next;
+    }
+    struct task *task = *link;
+    if (!task)
+        return NULL;
+    *link = task->next;
+    if (!task->next)
+        last = before;
+    return task;
+}
+
+static void help(void *stream)
+{
+    struct task *task;
+    do {
+        lock_take(&reaper_lock);
+        task = take_of_locked(stream);
+        lock_give(&reaper_lock);
+        if (task)
+            do_task(task);
+    } while (task);
+}
+
+void reaper_help(struct stream *stream)
+{
+    if (atomic_load_explicit(&left, memory_order_relaxed) > 0 &&
+        !library_thread_is_here())
+        fail_beside(help, stream);
+}
