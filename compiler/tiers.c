@@ -71,7 +71,7 @@ static void make_call(struct job *job, struct call *call)
     simt->object = "kernel.o";
     simt->target = job->choices.target;
     simt->scalar_only = is_scalar(job);
-    simt->wherever = strcmp(job->choices.tier, "auto") != 0;
+    simt->force_vectors = strcmp(job->choices.tier, "auto") != 0;
     simt->dump = job->options->dump_ir ? DUMP_IR_STEM : NULL;
     simt->assembly = job->options->dump_assembly ? "kernel.s" : NULL;
     // Limits hold for each process, so an untrusted source has one.

@@ -45,7 +45,7 @@ template <class Bits, class T, class F> RNL_INLINE T rnl_replace(T *p, F f)
 #endif
 
 // An atomic function that leaves memory as it is asks whether another thread
-// has acted. The SIMT compiler sees that by itself (simt/spin.c).
+// has acted. The SIMT compiler sees that by itself (simt/kernel/spin_loops.c).
 #if defined(RNL_SIMT)
 #define RNL_IS(value, same) false
 #else

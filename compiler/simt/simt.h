@@ -47,7 +47,7 @@ struct simt_job {
     const char *target;    // processor as -march= names it, or "native"
     const char *dump;      // path prefix of IR dumps, or NULL
     bool scalar_only;      // no kernel has lanes; RNL_SIMT is not defined
-    bool wherever;         // lanes wherever they can be, not where they gain
+    bool force_vectors;    // lanes also where threads would be faster
     // Called for each kernel that is left to tier F: its number n and why.
     void (*refused)(void *user, unsigned kernel, const char *why);
     void *user;

@@ -55,10 +55,10 @@ struct kernel *parse_kernel(const char *body)
         .module = module, .context = LLVMGetModuleContext(module),
         .layout = LLVMGetModuleDataLayout(module),
         .function = LLVMGetNamedFunction(module, "rnl_thread_0"),
-        .wherever = true};
+        .force_vectors = true};
     verify(module);
     kernel_split(kernel);
-    char *message = prepare_run(module, "function(reg2mem)");
+    char *message = run_passes(module, "function(reg2mem)");
     if (message)
         fail_msg("%s", message);
     kernel_read(kernel);
@@ -73,7 +73,7 @@ const char *name_of_block(const struct kernel *kernel, int block)
 char *code_for(const char *processor, const char *body)
 {
     char *message = NULL;
-    prepare_targets(parse_module(""));
+    unify_targets(parse_module(""));
     if (processor && !target_create("x86_64-unknown-linux-gnu", processor,
                                     &message))
         fail_msg("%s", message);

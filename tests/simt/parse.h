@@ -3,7 +3,7 @@
 
 #include "test.h"
 
-#include "ir.h"
+#include "simt/pipeline/pipeline.h"
 
 // Parses a module: the declarations of the prelude, and `text`.
 LLVMModuleRef parse_module(const char *text);
