@@ -2,7 +2,7 @@
 // other in memory; linked statically, at fixed addresses, they start in a tenth
 // of the time that clang takes, which spends it on relocations of LLVM's shared
 // libraries.
-#include "source.h"
+#include "frontend/frontend.h"
 
 #include <clang/Basic/Version.h>
 #include <clang/CodeGen/BackendUtil.h>
@@ -130,8 +130,8 @@ static void speak_cuda(clang::LangOptions &language)
 
 LLD_HAS_DRIVER(elf)
 
-// Without libraries, which does where none are needed; otherwise linker.c finds
-// out what is missing.
+// Without libraries, which does where none are needed; otherwise
+// driver/linker.c finds out what is missing.
 static void link_object(const simt_job &job)
 {
     const arguments words = {"ld.lld", "--threads=1", SIMT_LINK_WORDS,
@@ -139,7 +139,8 @@ static void link_object(const simt_job &job)
     lld::elf::link(words, llvm::nulls(), llvm::nulls(), false, false);
 }
 
-// Makes job.object of the objects of several processes, since elf.c reads one.
+// Makes job.object of the objects of several processes, since object/elf.c
+// reads one.
 static bool join_objects(const simt_job &job, int count)
 {
     std::vector<std::string> paths;

@@ -15,7 +15,7 @@
 #define RNL_LAUNCH_BOUNDS(threads, blocks, ...) \
     __attribute__((launch_bounds(threads, blocks)))
 #define __launch_bounds__(...) RNL_LAUNCH_BOUNDS(__VA_ARGS__, 0, 0)
-// clang 19 has no attribute for it: frontend/records.cpp reads this one.
+// clang 19 has no attribute for it: frontend/kernel_table.cpp reads this one.
 #define __cluster_dims__(...) \
     __attribute__((annotate("rnl.cluster", __VA_ARGS__)))
 #define __maxnreg__(...)
@@ -33,7 +33,7 @@
 
 #define RNL_INLINE static inline __attribute__((always_inline, unused))
 // Waiting functions are kept out of line in a section of their own: a kernel
-// from which this section can be reached may wait (see elf.c).
+// from which this section can be reached may wait (see object/elf.c).
 // No thread may be moved past one, nor may two calls become one.
 #define RNL_CONVERGENT __attribute__((convergent))
 #define RNL_WAITS                                                       \
@@ -118,7 +118,7 @@ RNL_GETTER(rnl_grid_size_y, rnl_state.grid_size.y)
 RNL_GETTER(rnl_grid_size_z, rnl_state.grid_size.z)
 
 // Every function that reads these gets copies of its own, made by the functions
-// above (frontend/device.cpp).
+// above (frontend/device_ir.cpp).
 #define RNL_BUILT_IN(type, name, symbol) \
     extern const __device__ type name RNL_NAMED(symbol);
 RNL_BUILT_IN(uint3, threadIdx, rnl_built_in_thread)

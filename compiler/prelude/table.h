@@ -1,6 +1,6 @@
-// Building blocks of the table of kernels, which frontend/records.cpp writes
-// behind the user's text. Their names begin with rnl_ so that no macro of the
-// user's replaces them. A kernel is passed as a reference to a constant
+// Building blocks of the table of kernels, which frontend/kernel_table.cpp
+// writes behind the user's text. Their names begin with rnl_ so that no macro
+// of the user's replaces them. A kernel is passed as a reference to a constant
 // pointer.
 
 namespace rnl {
