@@ -18,6 +18,8 @@ struct cc_options {
     const char *name;           // in diagnostics
     const char *dump_assembly;
     const char *dump_ir;        // prefix of paths
+    const char *dump_after;  // the only pass of which there is a dump, or NULL
+    struct list skipped;        // passes
     bool untrusted;             // compile in the sandbox
     long parent;                // process whose end ends this one, or 0
     struct list options;        // NVRTC's
@@ -156,6 +158,14 @@ void tiers_report(struct job *job);
 
 // Copies the SIMT compiler's flags and reasons into the compiled unit.
 void tiers_note(struct job *job);
+
+// --- passes.c: passes of the SIMT compiler, by name --------------------------
+
+// Prints the table of passes. Returns the exit code.
+int passes_print(void);
+// Refuses names of passes that are unknown, or needed and skipped. Returns the
+// exit code.
+int passes_check(const struct cc_options *options);
 
 // --- dump.c ------------------------------------------------------------------
 

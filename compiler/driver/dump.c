@@ -1,8 +1,7 @@
-// Texts for people: the assembly of a compilation, and the LLVM IR of its
-// stages.
+// Dumps for users: assembly, and LLVM IR after stages or after one pass.
 //
-// Compilers write into the private folder, which is all that those of untrusted
-// source may write to. From there this process copies.
+// Compilers write into the private folder, the only place where compilers of
+// untrusted source may write. This process copies from there.
 
 #include "driver/driver.h"
 
@@ -47,28 +46,51 @@ static int make_scalar(struct job *job)
     return status;
 }
 
-static int copy_stage(const struct job *job, const char *stage)
+// Copies the dump of a stage, if the dump exists. *copied becomes true then.
+static int copy_stage(const struct job *job, const char *stage, bool *copied)
 {
     char path[4200];
     struct text name = {0}, wanted = {0};
     text_format(&name, DUMP_IR_STEM ".%s.ll", stage);
     text_format(&wanted, "%s.%s.ll", job->options->dump_ir, stage);
     in_folder(path, name.data);
-    int status =
-        access(path, R_OK) == 0 ? copy_out(path, wanted.data) : CC_OK;
+    bool there = access(path, R_OK) == 0;
+    int status = there ? copy_out(path, wanted.data) : CC_OK;
+    *copied |= there;
     text_free(&name);
     text_free(&wanted);
+    return status;
+}
+
+// A pass may have a dump of code for all block sizes, and one of code for one
+// block size.
+static int dump_pass(struct job *job)
+{
+    const char *pass = job->options->dump_after;
+    struct text fixed = {0};
+    bool copied = false;
+    text_format(&fixed, "fixed.%s", pass);
+    int status = copy_stage(job, pass, &copied);
+    if (status == CC_OK)
+        status = copy_stage(job, fixed.data, &copied);
+    if (!copied)
+        text_format(&job->log, "%s: note: the pass '%s' did not run\n",
+                    job->options->name, pass);
+    text_free(&fixed);
     return status;
 }
 
 static int dump_ir(struct job *job)
 {
     int status = CC_OK;
+    bool copied = false;
+    if (job->options->dump_after)
+        return dump_pass(job);
     if (!job->vectorised)
         status = make_scalar(job);
     for (size_t i = 0; status == CC_OK && i < sizeof stages / sizeof stages[0];
          i++)
-        status = copy_stage(job, stages[i]);
+        status = copy_stage(job, stages[i], &copied);
     return status;
 }
 

@@ -5,8 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
-// What #if in kernel source may ask for. The architecture is the least that has
-// everything the prelude offers.
+// Macros that #if in a kernel source may test. The architecture is the oldest
+// that has every function of the prelude.
 static const char *const predefined[] = {
     "-D__CUDACC__=1",       "-D__CUDACC_RTC__=1",      "-D__CUDA_ARCH__=800",
     "-D__CUDA_ARCH_LIST__=800", "-D__CUDACC_VER_MAJOR__=12",
@@ -24,8 +24,8 @@ static const char *const predefined[] = {
     "-D__SM_35_INTRINSICS_H__", "-D__SM_35_ATOMIC_FUNCTIONS_H__",
     "-D__COMMON_FUNCTIONS_H__", "-D__MATH_FUNCTIONS_H__",
     "-D__DEVICE_FUNCTIONS_H__",
-    // NVRTC reads these two where they are included by themselves; they would
-    // declare what is built in anew, in words that are not there.
+    // NVRTC reads these two headers when they are included directly; they would
+    // declare built-in functions again, in words that do not exist here.
     "-D__VECTOR_FUNCTIONS_HPP__", "-D__CUDA_DEVICE_RUNTIME_API_H__",
 };
 
@@ -117,13 +117,13 @@ static void add_code_generation(const struct choices *choices,
     // Numbers beyond an integer's ends become these, as on a GPU.
     list_add(arguments, "-fno-strict-float-cast-overflow");
 #if defined(__x86_64__)
-    // What AVX-512 could compute in mask registers is looked for at every value
-    // of a chain anew, which takes seconds for one of thousands.
+    // LLVM searches for mask-register forms again at every value of a chain,
+    // which takes seconds for a chain of thousands.
     list_add(arguments, "-mllvm");
     list_add(arguments, "-disable-x86-domain-reassignment");
 #endif
-    // CUDA has none; source/diagnostics.c words it. It would be lost with -w,
-    // so what that mutes is left out there, too.
+    // CUDA has no such feature; source/diagnostics.c words the error. -w would
+    // hide the warning, so the other effects of -w are dropped there as well.
     list_add(arguments, "-Werror=vla");
     // Variables of CUDA end with their module, without any code.
     list_add(arguments, "-fno-c++-static-destructors");

@@ -41,8 +41,8 @@ static int write_source(struct job *job)
     return written ? CC_OK : report_file("write", "the source");
 }
 
-// Changes the prelude where that may mend the errors of the source: by names
-// that it has from nowhere, and by names that it has itself.
+// Changes the prelude if that may fix the errors of the source: missing names,
+// and names that the source defines itself.
 static bool adapt_prelude(struct job *job, size_t owned)
 {
     // clang drops enumerators that are there twice.
@@ -108,7 +108,8 @@ static int read_unit(struct job *job)
     return written ? CC_OK : report_file("write", "a temporary file");
 }
 
-// Complete or not there; but what is no file, like /dev/null, stays what it is.
+// Writes a file completely or not at all. A special file, like /dev/null, is
+// written in place.
 static bool put(const char *output, const struct text *file)
 {
     struct stat there;

@@ -1,5 +1,5 @@
-// Running the linker. What it misses, or would take from the process that loads
-// the object, is told at the lines that use it.
+// Runs the linker. Undefined symbols, and symbols that would come from the
+// loading process, are reported at the lines that use them.
 #include "driver/driver.h"
 #include "import_table.h"
 
@@ -32,9 +32,9 @@ static int run_linker(const char *output, struct list *words,
 
 // --- Symbols of others -------------------------------------------------------
 
-// Adds the names that a file leaves to others: all, or those that no process
-// gives to kernels. A hidden name that is missing is nobody else's: it is NULL.
-// False if the file cannot be read.
+// Adds the undefined symbols of a file: all, or those that no process gives to
+// kernels. A missing hidden symbol belongs to nobody else and is NULL. False if
+// the file cannot be read.
 static bool read_foreign(const char *name, bool all, struct list *foreign)
 {
     char path[4200];
@@ -140,7 +140,7 @@ static void explain_uses(const struct job *job, struct text *said)
     }
 }
 
-// The same of what no linker complains of, such as weak symbols.
+// Reports symbols that no linker complains about, such as weak symbols.
 static void explain_names(const struct job *job, const struct list *foreign,
                           struct text *said)
 {
@@ -174,8 +174,8 @@ static int refuse_foreign(struct job *job, const struct list *foreign)
 
 // --- Linking -----------------------------------------------------------------
 
-// Adds a library that stands for one of the C library's: the object that is
-// linked with it asks its loader for that by name.
+// Makes a stand-in for a library of the C library: an object that is linked
+// with the stand-in asks its loader for the library by name.
 static bool add_library(const char *file, const char *name,
                         const struct list *symbols, struct list *words)
 {

@@ -17,7 +17,7 @@ static int print_identity(void)
     return CC_OK;
 }
 
-// Takes one option with its value. True if there is one of that name.
+// Reads one option with its value. False for an unknown name.
 static bool take_option(struct cc_options *options, const char *name,
                         const char *value)
 {
@@ -31,6 +31,10 @@ static bool take_option(struct cc_options *options, const char *name,
         options->dump_assembly = value;
     else if (strcmp(name, "--dump-ir") == 0)
         options->dump_ir = value;
+    else if (strcmp(name, "--dump-after") == 0)
+        options->dump_after = value;
+    else if (strcmp(name, "--skip-pass") == 0)
+        list_add(&options->skipped, value);
     else if (strcmp(name, "--option") == 0)
         list_add(&options->options, value);
     else if (strcmp(name, "--name-expression") == 0)
@@ -44,6 +48,18 @@ static bool take_option(struct cc_options *options, const char *name,
     return true;
 }
 
+// Takes "--dump-after=PASS" or "--skip-pass=PASS". False for another word.
+static bool take_pass(struct cc_options *options, const char *word)
+{
+    const char *value = strchr(word, '=');
+    char name[16];
+    if (!value || (strncmp(word, "--dump-after=", 13) != 0 &&
+                   strncmp(word, "--skip-pass=", 12) != 0))
+        return false;
+    snprintf(name, sizeof name, "%.*s", (int)(value - word), word);
+    return take_option(options, name, value + 1);
+}
+
 static int read_options(int count, char **words, struct cc_options *options)
 {
     options->source = "-";
@@ -52,6 +68,8 @@ static int read_options(int count, char **words, struct cc_options *options)
             list_add(&options->options, "-G");
         else if (strcmp(words[i], "--untrusted") == 0)
             options->untrusted = true;
+        else if (take_pass(options, words[i]))
+            continue;
         else if (i + 1 >= count ||
                  !take_option(options, words[i], words[i + 1]))
             return report(CC_USAGE, "%s: unknown option, or its value is "
@@ -65,11 +83,11 @@ static int read_options(int count, char **words, struct cc_options *options)
     if (!options->name)
         options->name = strcmp(options->source, "-") == 0 ? "kernel.cu"
                                                           : options->source;
-    return CC_OK;
+    return passes_check(options);
 }
 
-// clang and lld are to depend on their command lines alone; the names of what
-// else they read, such as LLD_REPRODUCE, change from one LLVM to the next.
+// clang and lld must depend on their command lines alone; the names of further
+// inputs, such as LLD_REPRODUCE, change with the version of LLVM.
 static void forget_environment(void)
 {
     size_t kept = 0;
@@ -88,6 +106,8 @@ int main(int count, char **words)
         return fputs(cc_help, stdout) < 0;
     if (count == 2 && strcmp(words[1], "--version") == 0)
         return puts("runnel-cc " CC_VERSION) < 0;
+    if (count == 2 && strcmp(words[1], "--list-passes") == 0)
+        return passes_print();
     if (!sandbox_has_stack())
         return report(CC_LIMIT, "%s", "a compiler needs a stack of 1 MiB: "
                         "raise its limit (ulimit -s)");
@@ -107,5 +127,6 @@ int main(int count, char **words)
     list_free(&options.options);
     list_free(&options.headers);
     list_free(&options.expressions);
+    list_free(&options.skipped);
     return status;
 }

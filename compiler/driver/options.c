@@ -1,12 +1,11 @@
-// What the options of option_table.h do.
+// Handlers of the options in option_table.h.
 #include "driver/driver.h"
 #include "option_table.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-// What a handler is given: where to write, the option as it was written, and
-// its value.
+// Arguments of a handler: the result, the option as written, and its value.
 struct given {
     struct choices *choices;
     const char *option;

@@ -1,4 +1,4 @@
-// Whether threads become lanes or stay what they are, and what comes of it.
+// Chooses between the tiers, and runs the SIMT compiler's child.
 
 #include "driver/driver.h"
 
@@ -73,6 +73,9 @@ static void make_call(struct job *job, struct call *call)
     simt->scalar_only = is_scalar(job);
     simt->force_vectors = strcmp(job->choices.tier, "auto") != 0;
     simt->dump = job->options->dump_ir ? DUMP_IR_STEM : NULL;
+    simt->dump_after = job->options->dump_after;
+    simt->skipped = (const char *const *)job->options->skipped.items;
+    simt->skipped_count = job->options->skipped.count;
     simt->assembly = job->options->dump_assembly ? "kernel.s" : NULL;
     // Limits hold for each process, so an untrusted source has one.
     simt->alone = job->options->untrusted;
@@ -102,10 +105,10 @@ void tiers_add_override(struct job *job, const char *own)
     list_add(&job->overrides, own);
 }
 
-// Reads one line of the child's: "o name declaration" for what gives way to the
-// source's own, "k name" for a kernel, "r 3 why" for one that
-// is left to tier F, "v 3 1" for one that is not, with its flags, "! sentence"
-// for a failure. True for ".", the last line when there is an object.
+// Reads one line of the child: "o name declaration" for a name of the prelude
+// that the source overrides, "k name" for a kernel, "r 3 why" for a kernel that
+// is left to tier F, "v 3 1" for a vectorised kernel with its flags, "!
+// sentence" for a failure. True for ".", the last line if there is an object.
 static bool read_line(struct job *job, const char *line)
 {
     unsigned kernel;

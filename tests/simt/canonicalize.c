@@ -173,7 +173,9 @@ RNL_TEST(processors_of_functions_are_dropped)
 
 static void prepare(LLVMModuleRef module)
 {
-    char *message = canonicalize_threads(module);
+    const struct simt_job job = {0};
+    struct compilation c = {.job = &job};
+    char *message = passes_run(&c, module, STAGE_CANONICAL);
     if (message)
         fail_msg("%s", message);
     verify(module);

@@ -69,7 +69,7 @@ static char *emitted_for(const char *processor, const char *body)
         assert_non_null(
             target_create("x86_64-unknown-linux-gnu", processor, &message));
     struct kernel *kernel = changed(body);
-    assert_true(emit_kernel(kernel));
+    assert_true(plan_and_emit(kernel));
     verify(kernel->module);
     LLVMDeleteFunction(kernel->function);
     return LLVMPrintModuleToString(kernel->module);

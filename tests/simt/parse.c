@@ -70,6 +70,15 @@ const char *name_of_block(const struct kernel *kernel, int block)
     return LLVMGetBasicBlockName(kernel->blocks[block].ir);
 }
 
+bool plan_and_emit(struct kernel *kernel)
+{
+    kernel_plan(kernel);
+    private_layout(kernel, kernel->width);
+    if (!kernel->force_vectors)
+        kernel_judge(kernel);
+    return !kernel->refusal && emit_kernel(kernel);
+}
+
 char *code_for(const char *processor, const char *body)
 {
     char *message = NULL;
@@ -80,7 +89,7 @@ char *code_for(const char *processor, const char *body)
     struct kernel *kernel = parse_kernel(body);
     if (kernel->refusal)
         fail_msg("%s", kernel->refusal);
-    if (!emit_kernel(kernel))
+    if (!plan_and_emit(kernel))
         fail_msg("%s", kernel->refusal);
     verify(kernel->module);
     LLVMDeleteFunction(kernel->function);

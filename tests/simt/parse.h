@@ -12,6 +12,9 @@ LLVMModuleRef parse_module(const char *text);
 // refusal if it is refused.
 struct kernel *parse_kernel(const char *body);
 
+// Runs the last passes of a kernel. False if the kernel is refused.
+bool plan_and_emit(struct kernel *kernel);
+
 // A kernel's vector code, for a processor; NULL: for one without vectors.
 char *code_for(const char *processor, const char *body);
 

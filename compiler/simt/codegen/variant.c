@@ -2,7 +2,6 @@
 // shape of the block.
 #include "simt/codegen/codegen.h"
 #include "simt/widen/widen.h"
-#include "simt/transform/transform.h"
 #include "simt/analysis/analysis.h"
 #include "simt/kernel/kernel.h"
 #include "simt/ir/ir.h"
@@ -14,12 +13,11 @@
 // Rows lie along the axis that plan_axis() chose.
 enum { ROWS, WHOLE, HALVES, QUARTERS, COLUMNS, ACROSS, PACKED, VARIANTS };
 
-// Instructions of chains that are still worth several versions of a kernel's
-// code; lanes' values that a loop may hold, and with 32 vector registers, where
-// a loop also loads so many numbers that all lanes share; instructions of a
-// kernel that is worth two versions of code that few blocks need, or code for
-// blocks with rows of 8 threads before it is known that it has such; the least
-// threads of a row that are worth lanes of their own.
+// Limits, in instructions unless noted: chains of a kernel that gets several
+// versions; varying values that a loop may hold, and with 32 vector registers,
+// if a loop also loads a number of uniform values; kernels with two versions of
+// rarely used code, or with code for rows of 8 threads before the block size is
+// known; threads of the shortest row that gets lanes.
 enum {
     CHAINED_MOST = 300,
     HELD_MOST = 3,
@@ -30,8 +28,8 @@ enum {
     ROW_LEAST = 3,
 };
 
-// Lanes along y are chosen if they cost at most this part of what lanes along x
-// cost: costs are estimates, and most kernels are written for lanes along x.
+// Lanes along y are chosen if their cost is at most this share of the cost
+// along x: costs are estimates, and most kernels are written for lanes along x.
 static const double Y_GAINS = 0.75;
 
 // --- Planning ----------------------------------------------------------------
@@ -109,10 +107,10 @@ static bool keeps_warps(const struct kernel *kernel)
     return kernel->has_warp_ops || is_warp_synchronous(kernel);
 }
 
-// Many lanes at once hide what gangs and their loops cost; fewer leave values
-// in registers. A number for 16 lanes is an operand in memory of an instruction
-// of AVX-512; for 32 it is loaded into a register first, which takes as long as
-// a sum.
+// Many lanes hide the cost of gangs and their loops; few lanes leave values in
+// registers. A vector of 16 numbers is a memory operand of an AVX-512
+// instruction; 32 numbers are loaded into registers first, which takes as long
+// as a sum.
 static unsigned choose_width(const struct kernel *kernel,
                              const struct shapes *shapes)
 {
@@ -147,9 +145,8 @@ static double cost_of(const struct kernel *kernel,
     return lanes_cost(&shapes);
 }
 
-// Whether threads may be dealt out to lanes, and blocks follow each other, in
-// any order. Blocks of a cluster read each other's memory, so that they keep
-// theirs.
+// True if threads may be mapped to lanes, and blocks may follow each other, in
+// any order. Blocks of a cluster read each other's memory, so they keep theirs.
 static bool is_free(const struct kernel *kernel)
 {
     return !keeps_warps(kernel) && !kernel->has_cluster_ops &&
@@ -166,21 +163,22 @@ static enum lanes_along plan_axis(const struct kernel *kernel)
     return y < Y_GAINS * x ? LANES_Y : LANES_X;
 }
 
-// How many lanes a gang has. Sets kernel->refusal where there had better be
-// none.
-static unsigned plan_width(struct kernel *kernel, enum lanes_along along)
+// Chooses the axis of rows and the number of lanes.
+void kernel_plan(struct kernel *kernel)
 {
-    struct shapes shapes = shapes_of(kernel, &rows_along[along]);
+    kernel->axis = plan_axis(kernel);
+    struct shapes shapes = shapes_of(kernel, &rows_along[kernel->axis]);
     kernel->compact =
         kernel->size > KERNEL_LARGE || chained_size(&shapes) > CHAINED_MOST;
-    unsigned width = choose_width(kernel, &shapes);
-    if (private_layout(kernel, width))
-        shapes = shapes_of(kernel, &rows_along[along]);
-    if (!kernel->force_vectors && !lanes_are_profitable(&shapes) &&
-        !is_warp_synchronous(kernel))
+    kernel->width = choose_width(kernel, &shapes);
+}
+
+void kernel_judge(struct kernel *kernel)
+{
+    struct shapes shapes = shapes_of(kernel, &rows_along[kernel->axis]);
+    if (!lanes_are_profitable(&shapes) && !is_warp_synchronous(kernel))
         kernel->refusal = "its threads part so often, or are all over memory, "
                           "that they are faster one by one";
-    return width;
 }
 
 // --- Choosing ----------------------------------------------------------------
@@ -277,8 +275,8 @@ static bool gains_whole(const struct kernel *kernel, const struct plan *plan)
 
 static struct plan plan_variants(struct kernel *kernel)
 {
-    enum lanes_along along = plan_axis(kernel);
-    unsigned width = plan_width(kernel, along);
+    enum lanes_along along = kernel->axis ? LANES_Y : LANES_X;
+    unsigned width = kernel->width;
     bool compact = kernel->compact;
     bool gains = kernel->uses_yz && !compact;
     bool shorter = gains && !keeps_warps(kernel);
@@ -330,7 +328,8 @@ static LLVMValueRef suits_across(struct emitter *e, const struct plan *plan)
                          number32(e, plan->width / 2), "");
 }
 
-// Calls the variant for blocks with one thread in x; `thin`: the block is one.
+// Calls the variant for blocks with one thread in x; `thin`: the block has that
+// shape.
 static void choose_columns(struct emitter *e, const struct plan *plan,
                            LLVMValueRef thin, LLVMValueRef *made)
 {
@@ -428,8 +427,6 @@ static void emit_fixed_choice(struct kernel *kernel, const struct plan *plan,
 static bool emit_fixed(struct kernel *kernel)
 {
     struct plan plan = plan_variants(kernel);
-    if (kernel->refusal)
-        return false;
     const unsigned *size = kernel->fixed;
     int chosen = choose_for(kernel, &plan);
     kernel->across =

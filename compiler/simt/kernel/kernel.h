@@ -78,7 +78,7 @@ struct kernel {
     bool huge;                    // and no version for complete gangs
     unsigned private_lanes;       // lanes that private arrays interleave
     bool force_vectors;           // lanes also where threads would be faster
-    bool keeps_layout;            // private arrays are not interleaved
+    unsigned axis, width;         // of lanes: 0 or 1 for x or y; their number
     const char *refusal;          // why it cannot be vectorised, or NULL
     const unsigned *fixed;        // the only block size of its code, or NULL
     bool alone;                   // there is no code for other block sizes

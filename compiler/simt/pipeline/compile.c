@@ -1,6 +1,5 @@
 // The way of a module through the SIMT compiler.
 #include "simt/pipeline/pipeline.h"
-#include "simt/codegen/codegen.h"
 #include "simt/widen/widen.h"
 #include "simt/transform/transform.h"
 #include "simt/analysis/analysis.h"
@@ -12,7 +11,6 @@
 #include <llvm-c/Comdat.h>
 #include <llvm-c/Linker.h>
 #include <llvm-c/Support.h>
-#include <llvm-c/Transforms/PassBuilder.h>
 #include <runnel/cpu_object.h>
 #include <stdio.h>
 #include <string.h>
@@ -27,69 +25,29 @@ const char *simt_version(void)
     return version;
 }
 
-static void dump(const struct simt_job *job, LLVMModuleRef module,
+// A dump of one pass replaces the dumps of stages.
+static void dump(const struct compilation *c, LLVMModuleRef module,
                  const char *stage)
 {
-    char *message = NULL;
-    if (job->dump)
-        LLVMPrintModuleToFile(module,
-                              simt_format("%s.%s.ll", job->dump, stage),
-                              &message);
-    LLVMDisposeMessage(message);
+    if (!c->job->dump_after)
+        dump_module(c->job, module, stage);
 }
 
 // --- Kernels -----------------------------------------------------------------
 
-static LLVMValueRef thread_of(LLVMModuleRef module, unsigned number)
+static char *make_vectors(struct compilation *c, LLVMModuleRef module)
 {
-    return LLVMGetNamedFunction(module, simt_format("rnl_thread_%u", number));
-}
-
-// With its loops over the grid interchanged, and read anew.
-static bool read_kernel(struct kernel *kernel)
-{
-    struct kernel unread = *kernel;
-    if (!kernel_read(kernel))
-        return false;
-    bool waits = kernel->barrier_count > 0 || kernel->has_warp_ops;
-    while (kernel->size <= KERNEL_LARGE && loop_interchange(kernel)) {
-        unread.strides = true;
-        *kernel = unread;
-        if (!kernel_read(kernel))
-            return false;
-    }
-    kernel->waits = waits;
-    return true;
-}
-
-// `kernels` says for each what is special about it.
-static char *make_vectors(const struct simt_job *job, LLVMModuleRef module,
-                          struct kernel *kernels, unsigned count)
-{
-    char *message = canonicalize_threads(module);
+    char *message = passes_run(c, module, STAGE_CANONICAL);
+    if (!message)
+        message = passes_run(c, module, STAGE_MEMORY_FORM);
     if (message)
         return message;
-    for (unsigned i = 0; i < count; i++) {
-        LLVMValueRef thread = thread_of(module, i);
-        if (!thread)
-            continue;  // not asked for
-        kernels[i] = (struct kernel){
-            .number = i, .module = module,
-            .context = LLVMGetModuleContext(module),
-            .layout = LLVMGetModuleDataLayout(module),
-            .function = thread, .force_vectors = job->force_vectors,
-            .fixed = kernels[i].fixed, .across = kernels[i].across,
-            .chosen = kernels[i].chosen, .alone = kernels[i].alone};
-        if (!kernel_split(&kernels[i])) {
-            kernels[i].function = NULL;
-            LLVMDeleteFunction(thread);
-        }
+    dump(c, module, "threads");
+    for (unsigned i = 0; i < c->count && !message; i++) {
+        c->kernel = &c->kernels[i];
+        if (c->kernel->function)
+            message = passes_run(c, module, STAGE_KERNEL);
     }
-    message = run_passes(module, "function(reg2mem)");
-    dump(job, module, "threads");
-    for (unsigned i = 0; i < count && !message; i++)
-        if (kernels[i].function && read_kernel(&kernels[i]))
-            emit_kernel(&kernels[i]);
     debug_lines_finish();
     return message;
 }
@@ -103,65 +61,10 @@ static char *check(LLVMModuleRef module)
     return NULL;
 }
 
-#define COMBINE "instcombine<no-verify-fixpoint>"
-
-// Gangs that are known by number need not ask where they are, nor again what
-// the one before has asked.
-static char *finish_fixed(LLVMModuleRef module)
-{
-    char *message = run_passes(
-        module, "globaldce,function(sroa,early-cse<memssa>," COMBINE
-                ",simplifycfg,loop-simplify,lcssa,loop-mssa(licm),"
-                "loop(indvars,loop-unroll-full),sroa,jump-threading,"
-                "simplifycfg)");
-    narrow_accesses(module);
-    forward_tiles(module);
-    if (!message)
-        message = run_passes(module, "function(gvn)");
-    narrow_numbers(module);
-    if (!message)
-        message = run_passes(module, "function(dse," COMBINE
-                                      ",dse,simplifycfg,adce)");
-    interleave_reductions(module);
-    hoist_stores(module);
-    return message;
-}
-
-static char *finish_general(LLVMModuleRef module, const char *combine)
-{
-    return run_passes(
-        module,
-        simt_format("globaldce,function(sroa,early-cse<memssa>," COMBINE
-                    ",simplifycfg,loop-simplify,lcssa,loop-mssa(licm),gvn,dse"
-                    "%s,simplifycfg,adce)", combine));
-}
-
-// No loop vectoriser: it miscompiles masked induction (llvm-project #156849).
-static char *finish_vectors(LLVMModuleRef module, unsigned count, bool fixed)
-{
-    for (unsigned i = 0; i < count; i++)
-        if (thread_of(module, i))
-            LLVMDeleteFunction(thread_of(module, i));
-    internalize_functions(module);
-    const char *combine = combine_again(module);
-    // Each variable is searched for from the begin of its blocks.
-    char *message = split_long_blocks(module)
-                        ? run_passes(module, "function(sroa,simplifycfg)")
-                        : NULL;
-    if (message)
-        return message;
-    message = fixed ? finish_fixed(module)
-                    : finish_general(module, combine);
-    promote_halves(module);
-    if (!message)
-        narrow_to_int16(module);
-    return message;
-}
-
 // --- Tier F ------------------------------------------------------------------
 
-// The run_threads of a kernel's record: the function with one parameter, which
-// is no longer there if another kernel of the same entry was here before.
+// The function run_threads of a kernel's record, which has one parameter. NULL
+// if an earlier kernel with the same entry has removed the function.
 static LLVMValueRef entry_of(LLVMModuleRef module, unsigned number)
 {
     LLVMValueRef table = LLVMGetNamedGlobal(module, "rnl_kernels");
@@ -178,44 +81,18 @@ static LLVMValueRef entry_of(LLVMModuleRef module, unsigned number)
     return NULL;
 }
 
-static void drop_threads(LLVMModuleRef module, const struct kernel *kernels,
-                         unsigned count)
+// Leaves tier F the entries of refused kernels only.
+static void drop_entries_of_vectors(const struct compilation *c,
+                                    LLVMModuleRef module)
 {
-    for (unsigned i = 0; i < count; i++) {
+    for (unsigned i = 0; i < c->count; i++) {
         LLVMDeleteFunction(thread_of(module, i));
         LLVMValueRef entry = entry_of(module, i);
-        if (kernels[i].refusal || !entry)
+        if (c->kernels[i].refusal || !entry)
             continue;
         LLVMReplaceAllUsesWith(entry, LLVMConstNull(LLVMTypeOf(entry)));
         LLVMDeleteFunction(entry);
     }
-}
-
-// Very large functions' loops, beyond which none is unrolled: each time all is
-// gone over that follows from what a loop counts.
-enum { LOOPS_MOST = 500 };
-
-// A module without kernels for tier F has only short functions left, which few
-// passes are enough for.
-static char *optimise(LLVMModuleRef module, LLVMTargetMachineRef machine,
-                      bool has_kernels, bool many_loops)
-{
-    if (!has_kernels)
-        return run_passes(module, "globaldce,always-inline,globaldce,"
-                                   "function(sroa,early-cse,simplifycfg)");
-    char *message = spin_loops_yield(module);
-    if (message)
-        return message;
-    LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
-    LLVMPassBuilderOptionsSetLoopVectorization(options, 0);
-    LLVMPassBuilderOptionsSetLoopInterleaving(options, 0);
-    LLVMPassBuilderOptionsSetSLPVectorization(options, 1);
-    LLVMPassBuilderOptionsSetLoopUnrolling(options, !many_loops);
-    LLVMErrorRef error =
-        LLVMRunPasses(module, "globaldce,always-inline,globaldce,default<O2>",
-                      machine, options);
-    LLVMDisposePassBuilderOptions(options);
-    return error ? LLVMGetErrorMessage(error) : NULL;
 }
 
 // --- All ---------------------------------------------------------------------
@@ -234,7 +111,7 @@ static char *emit_file(LLVMModuleRef module, LLVMTargetMachineRef machine,
                        const char *path, LLVMCodeGenFileType type)
 {
     char *message = NULL;
-    // Comments tell what of it is the source's own assembly.
+    // Comments in assembly mark the source's own assembly.
     LLVMSetTargetMachineAsmVerbosity(machine, type == LLVMAssemblyFile);
     bool failed = LLVMTargetMachineEmitToFile(machine, LLVMCloneModule(module),
                                               path, type, &message);
@@ -250,52 +127,61 @@ static unsigned flags_of(const struct kernel *kernel)
 }
 
 // Whether some kernel is refused, which is tier F's then.
-static bool report(const struct simt_job *job, const struct kernel *kernels,
-                   unsigned count)
+static bool report(const struct compilation *c)
 {
+    const struct simt_job *job = c->job;
     bool refused = false;
-    for (unsigned i = 0; i < count; i++) {
+    for (unsigned i = 0; i < c->count; i++) {
+        const struct kernel *kernel = &c->kernels[i];
         if (job->only && i != job->kernel)
             continue;
-        refused |= kernels[i].refusal != NULL;
-        if (!kernels[i].refusal)
-            job->vectorised(job->user, i, flags_of(&kernels[i]));
+        refused |= kernel->refusal != NULL;
+        if (!kernel->refusal)
+            job->vectorised(job->user, i, flags_of(kernel));
         else
-            job->refused(job->user, i, kernels[i].refusal);
+            job->refused(job->user, i, kernel->refusal);
     }
     return refused;
 }
 
-// Code for blocks of one size. Kernels that have it get `chosen` set.
-static char *vectorise_fixed(const struct simt_job *job, LLVMModuleRef module,
-                             struct kernel *kernels, unsigned count)
+// Verifies vector code for one block size and runs the passes of vector code.
+static char *finish_fixed(struct compilation *c, LLVMModuleRef module,
+                          char *message)
 {
-    struct kernel *fixed = simt_allocate(count * sizeof *fixed);
-    specialize_block_size(module, job->block_size);
-    for (unsigned i = 0; i < count; i++)
-        fixed[i].fixed = job->block_size;
-    char *message = make_vectors(job, module, fixed, count);
-    for (unsigned i = 0; i < count && !message; i++)
-        if (!fixed[i].refusal) {
-            kernels[i].chosen = job->block_size;
-            kernels[i].across = fixed[i].across;
-        }
-    dump(job, module, "fixed");
+    dump(c, module, "fixed");
     if (!message)
         message = check(module);
     if (!message)
-        message = finish_vectors(module, count, true);
-    dump(job, module, "fixed.finished");
+        message = passes_run(c, module, STAGE_VECTORS);
+    dump(c, module, "fixed.finished");
     return message;
 }
 
-static char *link_fixed(LLVMModuleRef module, LLVMModuleRef fixed,
-                        const struct kernel *kernels, unsigned count)
+// Code for blocks of one size. Kernels with such code get `chosen` set.
+static char *vectorise_fixed(const struct compilation *general,
+                             LLVMModuleRef module)
 {
-    for (unsigned i = 0; i < count; i++) {
+    struct compilation c = *general;
+    c.kernels = simt_allocate(c.count * sizeof *c.kernels);
+    c.fixed = true;
+    for (unsigned i = 0; i < c.count; i++)
+        c.kernels[i].fixed = c.job->block_size;
+    char *message = make_vectors(&c, module);
+    for (unsigned i = 0; i < c.count && !message; i++)
+        if (!c.kernels[i].refusal) {
+            general->kernels[i].chosen = c.job->block_size;
+            general->kernels[i].across = c.kernels[i].across;
+        }
+    return finish_fixed(&c, module, message);
+}
+
+static char *link_fixed(const struct compilation *c, LLVMModuleRef module,
+                        LLVMModuleRef fixed)
+{
+    for (unsigned i = 0; i < c->count; i++) {
         LLVMValueRef unused =
             LLVMGetNamedFunction(fixed, simt_format("rnl_fixed_%u", i));
-        if (kernels[i].refusal && unused)
+        if (c->kernels[i].refusal && unused)
             LLVMDeleteFunction(unused);
     }
     return LLVMLinkModules2(module, fixed)
@@ -303,8 +189,8 @@ static char *link_fixed(LLVMModuleRef module, LLVMModuleRef fixed,
                : NULL;
 }
 
-// Modules that are dumped, have line tables, or are linked with code for one
-// block size are compiled in one process.
+// Modules with dumps, line tables, or code for one block size are compiled in
+// one process.
 static unsigned most_partitions(const struct simt_job *job,
                                 LLVMModuleRef module)
 {
@@ -313,29 +199,27 @@ static unsigned most_partitions(const struct simt_job *job,
     return whole || job->alone ? 1 : PARTITIONS_MOST;
 }
 
-static char *vectorise(const struct simt_job *job, LLVMModuleRef module,
-                       struct kernel *kernels, unsigned count,
+static char *vectorise(struct compilation *c, LLVMModuleRef module,
                        struct partitions *partitions, LLVMModuleRef *made)
 {
     LLVMModuleRef fixed = NULL;
     char *message = NULL;
     *made = LLVMCloneModule(module);
-    if (job->block_size[0]) {
+    if (c->job->block_size[0]) {
         fixed = LLVMCloneModule(module);
-        message = vectorise_fixed(job, fixed, kernels, count);
+        message = vectorise_fixed(c, fixed);
     }
     if (!message)
-        message = make_vectors(job, *made, kernels, count);
+        message = make_vectors(c, *made);
     if (message)
         return message;
-    dump(job, *made, "vectors");
+    dump(c, *made, "vectors");
     if ((message = check(*made)))
         return message;
-    partitions_start(partitions, *made, most_partitions(job, *made));
-    message = finish_vectors(*made, count, false);
-    dump(job, *made, "finished");
-    return message || !fixed ? message
-                             : link_fixed(*made, fixed, kernels, count);
+    partitions_start(partitions, *made, most_partitions(c->job, *made));
+    message = passes_run(c, *made, STAGE_VECTORS);
+    dump(c, *made, "finished");
+    return message || !fixed ? message : link_fixed(c, *made, fixed);
 }
 
 // --- One kernel for one block size -------------------------------------------
@@ -382,48 +266,42 @@ static void make_empty(LLVMValueRef function)
     LLVMDeleteFunction(function);
 }
 
-static char *vectorise_one(const struct simt_job *job, LLVMModuleRef module,
-                           struct kernel *kernels, unsigned count,
+static char *vectorise_one(struct compilation *general, LLVMModuleRef module,
                            LLVMModuleRef *made)
 {
-    struct kernel *kernel = &kernels[job->kernel];
+    struct compilation c = *general;
+    const unsigned number = c.job->kernel;
+    struct kernel *kernel = &c.kernels[number];
     *made = LLVMCloneModule(module);
-    keep_one(*made, job->kernel, count);
-    specialize_block_size(*made, job->block_size);
-    kernel->fixed = job->block_size;
+    keep_one(*made, number, c.count);
+    c.fixed = true;
+    kernel->fixed = c.job->block_size;
     kernel->alone = true;
-    char *message = make_vectors(job, *made, kernels, count);
-    dump(job, *made, "fixed");
-    if (!message)
-        message = check(*made);
-    if (!message)
-        message = finish_vectors(*made, count, true);
-    dump(job, *made, "fixed.finished");
+    char *message = finish_fixed(&c, *made, make_vectors(&c, *made));
     if (!message && !kernel->refusal && uses_variables(*made))
         kernel->refusal = "it uses variables of its module";
-    for (unsigned i = 0; i < count; i++)
-        if (i != job->kernel)
-            kernels[i].refusal = "it was not asked for";
+    for (unsigned i = 0; i < c.count; i++)
+        if (i != number)
+            c.kernels[i].refusal = "it was not asked for";
     return message;
 }
 
-static void drop_entries(const struct simt_job *job, LLVMModuleRef module,
-                         unsigned count)
+static void empty_other_entries(const struct compilation *c,
+                                LLVMModuleRef module)
 {
-    for (unsigned i = 0; job->only && i < count; i++)
-        if (i != job->kernel && entry_of(module, i))
+    for (unsigned i = 0; c->job->only && i < c->count; i++)
+        if (i != c->job->kernel && entry_of(module, i))
             make_empty(entry_of(module, i));
 }
 
-static char *vectorise_all(const struct simt_job *job, LLVMModuleRef module,
-                           struct kernel *kernels, unsigned count,
+static char *vectorise_all(struct compilation *c, LLVMModuleRef module,
                            struct partitions *partitions, LLVMModuleRef *made)
 {
-    if (!job->only)
-        return vectorise(job, module, kernels, count, partitions, made);
-    if (job->kernel >= count)
+    if (!c->job->only)
+        return vectorise(c, module, partitions, made);
+    if (c->job->kernel >= c->count)
         return LLVMCreateMessage("there is no kernel of that name");
-    return vectorise_one(job, module, kernels, count, made);
+    return vectorise_one(c, module, made);
 }
 
 // Whether a function jumps to labels by their addresses, which a copy of a
@@ -452,23 +330,23 @@ static bool has_huge(const struct kernel *kernels, unsigned count)
 }
 
 // Thousands of constants that are loaded before a loop do not stay in registers
-// anyway, and to find equal ones takes long; so does it to choose among
-// thousands of addresses those that a loop counts on.
+// anyway, and searching for equal constants takes long; so does strength
+// reduction of thousands of addresses.
 static void stay_in_loops(void)
 {
     set_option("-disable-machine-licm");
     set_option("-disable-lsr");
 }
 
-// What a call leaves in registers is what its function does not use, rather
-// than what the convention says: of vectors, nothing.
+// Inter-procedural register allocation: a call preserves the registers that its
+// function does not use. The calling convention preserves no vector registers.
 static void know_registers(LLVMModuleRef module)
 {
     if (module_has_kept_functions(module))
         set_option("-enable-ipra");
 }
 
-// What was stored is looked for in all blocks before, for each load.
+// LLVM searches all earlier blocks for the store behind each load.
 static void look_near(void)
 {
     set_option("-memdep-block-number-limit=50");
@@ -491,22 +369,29 @@ static bool has_wide_switch(LLVMModuleRef module)
     return false;
 }
 
-// What code generation does that takes time with the square of a kernel's size.
-static void choose_options(LLVMModuleRef module, bool huge)
+// Turns off parts of code generation whose time grows with the square of a
+// kernel's size.
+static void choose_options(const struct compilation *c, LLVMModuleRef module)
 {
-    bool cut = split_long_blocks(module);
     know_registers(module);
-    if (huge)
+    if (c->huge)
         stay_in_loops();
     if (has_wide_switch(module))
         set_option("-disable-block-placement");
-    if (cut)  // the pieces would be joined again
+    if (c->split)  // LLVM would join the pieces again
         set_option("-disable-cgp-branch-opts");
-    if (huge || cut) {
-        // All blocks would be gone over whenever one has changed.
+    if (c->huge || c->split)
+        // LLVM would visit all blocks after each change of one.
         set_option("-cgpp-huge-func=0");
-        demote_to_stack(module);
-    }
+}
+
+// The last passes before code generation.
+static char *finish_code(struct compilation *c, LLVMModuleRef module)
+{
+    c->huge = has_huge(c->kernels, c->count);
+    char *message = passes_run(c, module, STAGE_CODE);
+    choose_options(c, module);
+    return message ? message : passes_run(c, module, STAGE_DEMOTE);
 }
 
 static void set_options(void)
@@ -526,76 +411,76 @@ static void set_options(void)
 }
 
 // Generates the code of a child's partition and ends the process.
-static void end_partition(const struct simt_job *job,
+static void end_partition(struct compilation *c,
                           const struct partitions *partitions,
-                          LLVMModuleRef module, LLVMTargetMachineRef machine,
-                          bool huge)
+                          LLVMModuleRef module)
 {
-    choose_options(module, huge);
-    sections_set(module);
-    partitions_end(partitions, !emit_file(module, machine,
-                                  partitions_path(partitions, job->object),
-                                  LLVMObjectFile));
+    char *path = partitions_path(partitions, c->job->object);
+    bool made = !finish_code(c, module) &&
+                !emit_file(module, c->machine, path, LLVMObjectFile);
+    partitions_end(partitions, made);
 }
 
-static char *compile_module(const struct simt_job *job, LLVMModuleRef module,
-                            LLVMTargetMachineRef machine,
+// Compiles the scalar part of a module.
+static char *compile_scalar(struct compilation *c, LLVMModuleRef module)
+{
+    c->has_scalar = report(c) || c->job->scalar_only;
+    char *message = passes_run(c, module, STAGE_SCALAR_BEGIN);
+    drop_entries_of_vectors(c, module);
+    empty_other_entries(c, module);
+    if (!message)
+        message = passes_run(c, module, STAGE_SCALAR);
+    if (!message && c->job->scalar_only)
+        dump(c, module, "finished");
+    return message;
+}
+
+static char *compile_module(struct compilation *c, LLVMModuleRef module,
                             struct partitions *partitions)
 {
     char *message = NULL;
     LLVMModuleRef vectors = NULL;
     if (has_label_addresses(module))
         return LLVMCreateMessage("a function jumps to addresses of labels");
-    resolve_aliases(module);
-    unify_targets(module);
-    lower_arithmetic(module, job->scalar_only);
-    export_variables(module);
-    dump(job, module, "source");
-    bool many_loops = rotate_loops(module) > LOOPS_MOST;
+    if ((message = passes_run(c, module, STAGE_SOURCE)))
+        return message;
+    dump(c, module, "source");
+    if ((message = passes_run(c, module, STAGE_ROTATE)))
+        return message;
     if (module_is_huge(module))
         look_near();
-    unsigned count = count_kernels(module);
-    struct kernel *kernels = simt_allocate(count * sizeof *kernels);
-    if (!job->scalar_only &&
-        (message = vectorise_all(job, module, kernels, count, partitions,
-                                 &vectors)))
+    c->count = count_kernels(module);
+    c->kernels = simt_allocate(c->count * sizeof *c->kernels);
+    if (!c->job->scalar_only &&
+        (message = vectorise_all(c, module, partitions, &vectors)))
         return message;
     if (partitions->mine > 0)
-        end_partition(job, partitions, vectors, machine,
-                      has_huge(kernels, count));
-    bool has_kernels = report(job, kernels, count) || job->scalar_only;
-    tbaa_mark_state(module);
-    drop_used_list(module);
-    drop_threads(module, kernels, count);
-    drop_entries(job, module, count);
-    if ((message = optimise(module, machine, has_kernels, many_loops)))
+        end_partition(c, partitions, vectors);
+    if ((message = compile_scalar(c, module)))
         return message;
-    if (job->scalar_only)
-        dump(job, module, "finished");
     if (vectors && LLVMLinkModules2(module, vectors))
         return LLVMCreateMessage("the vector code does not fit the rest");
-    choose_options(module, has_huge(kernels, count));
-    sections_set(module);
-    return NULL;
+    return finish_code(c, module);
 }
 
 static char *compile(const struct simt_job *job, LLVMModuleRef module,
                      struct partitions *partitions)
 {
     char *message = NULL;
-    LLVMTargetMachineRef machine =
-        target_create(LLVMGetTarget(module), job->target, &message);
-    if (!machine)
+    struct compilation c = {.job = job};
+    c.machine = target_create(LLVMGetTarget(module), job->target, &message);
+    if (!c.machine)
         return message;
-    message = compile_module(job, module, machine, partitions);
+    message = compile_module(&c, module, partitions);
     if (partitions->mine > 0)
         partitions_end(partitions, false);
     if (!message && job->assembly)
-        message = emit_file(module, machine, job->assembly, LLVMAssemblyFile);
+        message = emit_file(module, c.machine, job->assembly,
+                            LLVMAssemblyFile);
     if (!message)
-        message =
-            emit_file(module, machine, partitions_path(partitions, job->object),
-                      LLVMObjectFile);
+        message = emit_file(module, c.machine,
+                            partitions_path(partitions, job->object),
+                            LLVMObjectFile);
     if (!partitions_wait(partitions) && !message)
         message = LLVMCreateMessage("a process that generates code failed");
     return message;

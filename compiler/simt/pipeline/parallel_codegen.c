@@ -1,5 +1,5 @@
-// Several processes generate the code of a large module: each one deletes the
-// functions of the others and writes an object of its own. Threads would need a
+// Several processes generate the code of a large module: each process deletes
+// the functions of the others and writes its own object. Threads would need a
 // copy of the module each, since one LLVM context serves one thread.
 #include "simt/pipeline/pipeline.h"
 #include "simt/analysis/analysis.h"
@@ -15,8 +15,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-// The least instructions of a partition, which take 50 ms to compile. A process
-// costs 5 to 10 ms: it copies the memory that it changes.
+// The smallest partition in instructions, which takes 50 ms to compile. A
+// process costs 5 to 10 ms: it copies the memory that it changes.
 enum { PARTITION_LEAST = 2000 };
 
 struct part {
@@ -31,8 +31,9 @@ struct parts {
 
 // --- Dealing out functions ---------------------------------------------------
 
-// Variants and the functions that choose one. All others are internal to the
-// module, and each process keeps those that its partition calls.
+// Partitions consist of variants and the functions that choose a variant. All
+// other functions are internal, and each process keeps the functions that its
+// partition calls.
 static bool is_part(LLVMValueRef function)
 {
     const char *section =
@@ -77,8 +78,8 @@ static unsigned deal(struct parts *parts, unsigned partitions)
     return sizes[least];
 }
 
-// Deals in fewer partitions where one would be small, as in a module with one
-// large function.
+// Uses fewer partitions if one would be small, as in a module with one large
+// function.
 static unsigned deal_well(struct parts *parts, unsigned most)
 {
     if (parts->count > 0)

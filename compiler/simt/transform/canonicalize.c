@@ -1,13 +1,14 @@
-// Brings a module into the state that the analysis expects: each kernel one
-// function, everything inlined but what is recursive, values in registers.
+// Small rewrites that bring the threads of kernels into the form that the
+// analysis of kernels expects.
 #include "simt/transform/transform.h"
 #include "simt/ir/ir.h"
 
 #include <math.h>
 #include <string.h>
 
-// Of arguments that __restrict__ tells apart per thread only.
-static void drop_scopes(LLVMModuleRef module)
+// Removes alias scopes: __restrict__ separates the arguments of one thread, not
+// those of different lanes.
+void drop_scopes(LLVMModuleRef module)
 {
     LLVMContextRef context = LLVMGetModuleContext(module);
     unsigned kinds[] = {
@@ -20,15 +21,9 @@ static void drop_scopes(LLVMModuleRef module)
                 LLVMSetMetadata(at, kinds[k], NULL);
 }
 
-#define COMBINE "instcombine<no-verify-fixpoint>"
-
-// What is computed on one side of a branch and behind it must not become a
-// value of either side: all lanes have the same, and nobody could see that.
-#define NUMBER_VALUES "gvn<no-pre>"
-
 // Sums are written as unions where their parts share no bits, which is known
 // only at first: cut to fewer bits they would be unions of anything.
-static void unions_to_sums(LLVMModuleRef module)
+void unions_to_sums(LLVMModuleRef module)
 {
     LLVMBuilderRef builder =
         LLVMCreateBuilderInContext(LLVMGetModuleContext(module));
@@ -47,27 +42,8 @@ static void unions_to_sums(LLVMModuleRef module)
     LLVMDisposeBuilder(builder);
 }
 
-// Where two numbers of a vector are chosen alike, combining chooses the vector,
-// which then is taken apart again.
-static char *simplify(LLVMModuleRef module, const char *combine)
-{
-    char *message = run_passes(
-        module, "globaldce,function(sroa),always-inline,globaldce,"
-                "function(sroa,early-cse<memssa>,simplifycfg," COMBINE ")");
-    if (message)
-        return message;
-    unions_to_sums(module);
-    return run_passes(
-        module, simt_format(
-        "function(loop-simplify,lcssa,loop(loop-rotate),"
-        "loop(indvars,loop-unroll-full),sroa,scalarizer,early-cse<memssa>,"
-        NUMBER_VALUES "," COMBINE ",scalarizer,simplifycfg,adce,lower-switch,"
-        "loop-mssa(licm)%s,early-cse<memssa>,simplifycfg,lower-switch,"
-        "fix-irreducible,adce),globaldce", combine));
-}
-
-// What rsqrtf(64) asks for, which no optimiser knows.
-static void fold_estimates(LLVMModuleRef module)
+// Folds the estimate behind rsqrtf(64), which LLVM does not know.
+void fold_estimates(LLVMModuleRef module)
 {
     for (LLVMValueRef at = first_instruction(module), next; at; at = next) {
         next = next_instruction(at);
@@ -81,24 +57,4 @@ static void fold_estimates(LLVMModuleRef module)
             at, LLVMConstReal(LLVMTypeOf(at), 1 / sqrt(x)));
         LLVMInstructionEraseFromParent(at);
     }
-}
-
-char *canonicalize_threads(LLVMModuleRef module)
-{
-    drop_used_list(module);
-    import_variables(module);
-    set_inlining(module);
-    const char *combine = combine_again(module);
-    char *message = shared_callees_keep(module);
-    if (message)
-        return message;
-    store_merge_limit(module);
-    message = simplify(module, combine);
-    store_merge_release(module);
-    if (message)
-        return message;
-    lane_functions_keep(module);
-    fold_estimates(module);
-    drop_scopes(module);
-    return unroll_rows(module);
 }

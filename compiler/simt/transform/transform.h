@@ -36,7 +36,9 @@ void lane_functions_hide(LLVMModuleRef module);
 void store_merge_limit(LLVMModuleRef module);
 void store_merge_release(LLVMModuleRef module);
 // canonicalize.c
-char *canonicalize_threads(LLVMModuleRef module);
+void unions_to_sums(LLVMModuleRef module);
+void fold_estimates(LLVMModuleRef module);
+void drop_scopes(LLVMModuleRef module);
 // unroll_rows.c
 char *unroll_rows(LLVMModuleRef module);
 // loop_interchange.c: changes one grid-stride loop, after which the kernel has
