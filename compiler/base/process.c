@@ -25,7 +25,7 @@ static int remove_entry(const char *path, const struct stat *status, int type,
     return remove(path);
 }
 
-// Of the program that started this one, which is gone.
+// The folder of the program that started this one and has ended.
 static const char *orphaned_folder;
 
 bool process_end_with(long parent)
@@ -33,7 +33,7 @@ bool process_end_with(long parent)
     const char *folder = secure_getenv("TMPDIR");
     const char *name = folder ? strrchr(folder, '/') : NULL;
     prctl(PR_SET_PDEATHSIG, SIGTERM);
-    // No other folder than one that the library makes is ever removed.
+    // Only folders that the library makes are ever removed.
     if (name && (strncmp(name, "/runnel-own-", 12) == 0 ||
                  strncmp(name, "/runnel-new-", 12) == 0))
         orphaned_folder = folder;
@@ -197,7 +197,7 @@ void process_start(int (*function)(void *), void *argument,
                 errno == E2BIG ? "; a process is in 16 domains at most" : "");
     else
         status = function(argument);
-    // Who listens need not wait until the kernel has taken all memory back.
+    // A reader need not wait until the kernel has released all memory.
     fflush(stdout);
     close(STDOUT_FILENO);
     close(STDERR_FILENO);

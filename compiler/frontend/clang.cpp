@@ -1,7 +1,7 @@
-// clang, the SIMT compiler and lld as functions. Kernels go from one to the
-// other in memory; linked statically, at fixed addresses, they start in a tenth
-// of the time that clang takes, which spends it on relocations of LLVM's shared
-// libraries.
+// clang, the SIMT compiler and lld as functions. Kernels stay in memory between
+// them. Linked statically, at fixed addresses, they start in a tenth of the
+// time of the clang program, which spends its time on relocations of LLVM's
+// shared libraries.
 #include "frontend/frontend.h"
 
 #include <clang/Basic/Version.h>
@@ -64,8 +64,8 @@ static void on_fatal(void *, const char *reason, bool own_fault)
 
 // --- clang -------------------------------------------------------------------
 
-// What the driver looks for, such as gcc and configuration files, has no say in
-// how kernels are compiled: it sees no files.
+// The driver's searches, for gcc and configuration files, must not influence
+// the compilation: the driver sees no files.
 static llvm::IntrusiveRefCntPtr<llvm::vfs::FileSystem> no_files()
 {
     llvm::SmallString<256> here;

@@ -491,7 +491,7 @@ static uint64_t most_threads(clang::ASTContext &context,
                              const clang::FunctionDecl *kernel)
 {
     const auto *bounds = kernel->getAttr<clang::CUDALaunchBoundsAttr>();
-    // clang passes those of a template on to what is there in its stead.
+    // clang passes attributes of a template on to its instances.
     if (bounds && bounds->isInherited() &&
         kernel->getTemplateSpecializationKind() ==
             clang::TSK_ExplicitSpecialization)

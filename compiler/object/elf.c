@@ -168,8 +168,8 @@ static void read_reached(const struct elf_view *view, const Elf64_Sym *start,
 
 // --- A compiled unit -------------------------------------------------------
 
-// The name of a function in a section, for relocations that only say where it
-// lies there.
+// The name of a function in a section, for relocations that only have its
+// offset.
 static const Elf64_Sym *function_at(const struct elf_view *view,
                                     const Elf64_Sym *section, int64_t offset)
 {
@@ -248,8 +248,8 @@ static bool read_kernels(const struct elf_view *view, struct elf_unit *unit)
     return true;
 }
 
-// Whether the object that is linked has it anyway, or every process with a C
-// library: what compilers themselves call, that is.
+// True for a symbol that the linked object or every process with a C library
+// has: functions that compilers call themselves.
 static bool is_everywhere(const char *name)
 {
     static const char *const names[] = {

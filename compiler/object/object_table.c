@@ -1,5 +1,5 @@
-// What the linker needs and leaves to be done: a stub for dynamic shared
-// memory, and the numbers of the table that only a linked object has.
+// Input and output of the linker: a stub for dynamic shared memory, and the
+// fields of the table that only a linked object has.
 
 #include "object/object.h"
 

@@ -16,7 +16,7 @@ static const char *quoted(const struct diagnostic *block, const char *before)
     return at && at + strlen(before) < end ? at + strlen(before) : NULL;
 }
 
-// Whether a name is one of these, or begins as one that ends with '*'.
+// True if a name is in a list, or begins like an entry that ends with '*'.
 static bool is_one_of(const char *name, const char *const *names)
 {
     for (; *names; names++) {

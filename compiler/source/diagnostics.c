@@ -146,7 +146,7 @@ static bool is_missing(const char *name)
     return false;
 }
 
-// The name that an error misses, which it quotes first, if it is one of those.
+// The missing name that an error quotes first, if the name is in the list.
 static const char *find_missing(const struct diagnostic *block, size_t *size)
 {
     const char *end = block->head + block->head_size;
@@ -177,7 +177,7 @@ static bool is_library(const char *name)
     return false;
 }
 
-// The header that an error misses, if it is one of those that come with CUDA.
+// The missing header of an error, if CUDA has the header.
 static const char *find_header(const struct diagnostic *block, size_t *size)
 {
     if (!diagnostic_says(block, " fatal error: ") ||
@@ -202,9 +202,9 @@ static bool holds(const char *folder, size_t size, const char *file)
     return found;
 }
 
-// The name of a library's header as it is included, in
-// "/folder/include/cub/cub.cuh:3", or of one that stands for what is not there.
-// Folders of the user's may be called the same, but do not hold these files.
+// The name of a library's header as the source includes it, in
+// "/folder/include/cub/cub.cuh:3", or of a header that replaces a missing one.
+// User folders may have the same names, but do not hold these files.
 static const char *library_name(const char *path)
 {
     const char *end = path + strcspn(path, ":\n");
@@ -233,7 +233,7 @@ static const char *included_from(const char *line)
                                                     : NULL;
 }
 
-// A header of such a library, and the line of the user's that includes it.
+// A header of a library, and the user's line that includes the header.
 struct inclusion {
     const char *name, *place;
 };
@@ -265,7 +265,7 @@ static bool find_inclusion(const struct diagnostic *block,
 
 #define LAUNCH "a launch by a kernel (<<<...>>>)"
 
-// What compilers say of things that there are in C++, but not in kernels.
+// Messages of compilers about C++ features that kernels do not have.
 static const char *find_feature(const struct diagnostic *block)
 {
     static const struct {
@@ -287,8 +287,8 @@ static const char *find_feature(const struct diagnostic *block)
     return NULL;
 }
 
-// A sentence about what is not supported, if that is what an error means, and
-// the line to tell it at, unless that is the error's.
+// Writes a sentence about an unsupported feature, if an error means one, and
+// finds the line to report; NULL for the error's own line.
 static bool explain(const struct diagnostic *block, struct text *sentence,
                     const char **out_place)
 {
@@ -333,8 +333,9 @@ static const char *find_use(const struct diagnostic *block)
 
 // --- Of what is said, what the user reads -----------------------------------
 
-// Errors by what they tell: those in generated text follow from the user's, and
-// many of the user's from what is not supported. Only the greatest are told.
+// Errors by importance: errors in generated text follow from the user's errors,
+// and many of the user's errors from unsupported features. Only the most
+// important errors are shown.
 enum weight {
     NOTHING,
     ABOUT_GENERATED,
@@ -370,7 +371,7 @@ static void add_line(const char *line, size_t size, struct text *out)
     }
 }
 
-// What an error says; of a failed assertion, what was written there.
+// Adds the message of an error; of a failed assertion, the user's text.
 static void add_message(const struct diagnostic *block, struct text *out)
 {
     static const char *const before[] = {"': ", "' \"", "failed: ",
@@ -387,7 +388,7 @@ static void add_message(const struct diagnostic *block, struct text *out)
                    (size_t)(end - words) - (end > words && end[-1] == '"'));
 }
 
-// The two lines after a head: what stands there, and a caret.
+// Adds the two lines after a head: the line of the source, and a caret.
 static void add_shown(const char *line, const char *end, struct text *out)
 {
     for (int i = 0; i < 2 && line < end && !starts_block(line, line_size(line));
@@ -411,8 +412,8 @@ static void add_use(const struct diagnostic *block, const char *use,
         add_shown(use + size, use + strlen(use), out);
 }
 
-// The compiler's message in other words. What it suggests to write instead,
-// below the line and the caret, goes.
+// Adds clang's message in other words, without clang's suggestion below the
+// line and the caret.
 static void add_explained(const struct diagnostic *block, const char *sentence,
                           struct text *out)
 {

@@ -34,7 +34,7 @@ static bool was_read(const struct reading *reading, const char *path)
     return false;
 }
 
-// Notes the file of that name in a folder, if there is one.
+// Notes the file of that name in a folder, if the file exists.
 static void look(struct reading *reading, const char *folder, const char *name)
 {
     struct text path = {0};
@@ -135,9 +135,9 @@ static const char *before_spaces(const char *text, const char *p)
     return p > text ? p - 1 : text;
 }
 
-// Compilers with #embed read a file without a line of the preprocessor's that
-// names it. A directive may have comments before its name and continued lines
-// in it, so whatever could be one is refused.
+// Compilers with #embed read a file without a preprocessor line that names the
+// file. A directive may have comments before its name and continued lines
+// inside, so every possible directive is refused.
 bool embeds_check(const char *name, const char *text, struct text *log)
 {
     static const char word[] = "embed";

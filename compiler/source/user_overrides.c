@@ -1,16 +1,16 @@
 // Sources that define a name of the prelude, such as float sinf(float). NVRTC
-// calls the source's function then, also above its definition. If a source does
-// not compile, frontend/user_overrides.cpp lists such names, and the source is
-// compiled once more with a prelude in which they are renamed.
+// calls the source's function, also above its definition. If a source does not
+// compile, frontend/user_overrides.cpp lists such names, and the source is
+// compiled again with a prelude in which they are renamed.
 
 #include "source/source.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-// The prelude's functions of just these types, and all where none of the
-// source's can be called. RNL_TAKES asks whether one can, in brackets because
-// those of classes do not count.
+// Templates that call the prelude's functions of exactly these types, or of all
+// types if none of the source's functions fits. RNL_TAKES tests that, with the
+// name in brackets, because functions of classes do not count.
 static const char templates[] =
     "template <class T> int rnl_alike(T *, T *);\n"
     "template <class A> struct rnl_exactly {\n"
@@ -59,7 +59,7 @@ static void rename_word(const char *name, struct text *before,
     text_format(after, "#undef %s\n", name);
 }
 
-// The name in a line, "name declaration", and what comes behind it.
+// Splits "name declaration"; returns the declaration.
 static char *cut_name(char *line)
 {
     char *end = line + strcspn(line, " ");

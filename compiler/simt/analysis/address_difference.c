@@ -1,5 +1,5 @@
-// How many bytes one address lies behind another: as a sum of products of what
-// is not looked into, so that it can be compared and computed elsewhere.
+// The difference of two addresses in bytes, as a sum of products of opaque
+// values, which can be compared and computed elsewhere.
 #include "simt/analysis/analysis.h"
 #include "simt/ir/ir.h"
 
@@ -142,7 +142,7 @@ static bool is_widened(LLVMValueRef value)
            (LLVMIsAZExtInst(value) && LLVMGetNNeg(value));
 }
 
-// What is no sum or product of 64 bits is a factor.
+// A value other than a sum or product of 64 bits is a factor.
 static void add_value(struct difference *d, LLVMValueRef value,
                       struct term term)
 {

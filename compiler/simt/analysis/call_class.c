@@ -39,7 +39,7 @@ const struct elementwise *find_elementwise(LLVMValueRef call)
     return NULL;
 }
 
-// What lanes that differ estimate, where the processor is good enough.
+// The estimate of rsqrtf for varying lanes, on processors with a good estimate.
 bool is_rsqrt_estimate(LLVMValueRef call)
 {
     return strcmp(callee_name(call), "rnl_rsqrt_near") == 0;
@@ -130,8 +130,8 @@ bool function_is_kept(LLVMValueRef function)
 
 // --- Lane functions ----------------------------------------------------------
 
-// What lanes have for llvm.NAME.f32 is rnl_lanes_NAMEf of the prelude, if that
-// is there.
+// Varying lanes use rnl_lanes_NAMEf of the prelude for llvm.NAME.f32, if
+// defined.
 static const char ours[] = "rnl_lanes_";
 
 bool is_lane_function(LLVMValueRef function)

@@ -1,19 +1,19 @@
-// Whether lanes gain anything. Mostly they do, by far; but where they go apart
-// each waits for all the others, and where each loads and stores at a place of
-// its own no vector is faster. What a gang of lanes is likely to take is
-// compared with what its threads would take one after another.
+// Whether lanes are profitable. Mostly they are, by far. But divergent lanes
+// wait for each other, and scattered accesses gain nothing from vectors. The
+// estimated cost of a gang is compared with the cost of its threads one after
+// another.
 #include "simt/analysis/analysis.h"
 #include "simt/kernel/kernel.h"
 #include "simt/ir/ir.h"
 
 #include <string.h>
 
-// Rounds of a loop of which nothing is known; lanes of a gang; bytes of the
-// vectors that costs are for; what it takes to begin a thread; bytes of a lane
-// that are loaded as one.
+// Iterations of a loop with unknown count; lanes of a gang; bytes of the
+// vectors that costs are for; cost of starting a thread; bytes of a lane that
+// are loaded as one.
 enum { ROUNDS = 8, LANES = 32, BYTES = 64, BEGIN = 12, LONG = 16 };
 
-// What an instruction is to lanes.
+// Classes of instructions by their cost for lanes.
 enum effort {
     EFFORT_NONE,
     EFFORT_SIMPLE,
@@ -40,8 +40,8 @@ enum effort {
 // An access of a thread that walks along memory, to a simple instruction.
 static const double WALK = 2;
 
-// Of a thread, to a simple instruction, and of a gang: fitted to what 300
-// kernels took in both ways.
+// Costs of a thread, relative to a simple instruction, and of a gang: fitted to
+// measurements of 300 kernels in both tiers.
 static const struct cost {
     double thread, gang;
 } costs[EFFORTS] = {
@@ -61,7 +61,7 @@ struct estimate {
     const struct shapes *shapes;
     const struct kernel *kernel;
     double *threads, *gangs;  // how often a thread, and a gang, is in a block
-    double *rounds;            // of each loop
+    double *iterations;            // of each loop
     double *in_loop;           // what a thread takes in it, not in inner ones
     bool *apart;               // blocks between where lanes part and meet
     double thread, gang;      // what all of it takes
@@ -93,7 +93,7 @@ static bool leaves_loop(const struct kernel *kernel, int from, int to)
     return loop != NONE && !loop_has(kernel, loop, to);
 }
 
-// Whether a side of a branch leads to a loop, which likely has a round.
+// Whether a side of a branch leads to a loop, which likely has a iteration.
 static bool enters_loop(const struct kernel *kernel, int from, int to)
 {
     const struct block *block = &kernel->blocks[to];
@@ -107,9 +107,9 @@ static bool enters_loop(const struct kernel *kernel, int from, int to)
            !loop_has(kernel, block->loop, from);
 }
 
-// Rounds of a loop that counts up to a few bits of a number from before it, as
-// what several rounds at once leave over; fewer where all lanes count by more
-// than one together, as several rounds at once do; else what is likely.
+// Iterations of a loop that counts up to a few bits of an earlier number, as an
+// unrolled loop's remainder does; fewer if all lanes together count by more
+// than one, as an unrolled loop does; else the likely number.
 static double rounds_by(const struct estimate *x, int loop,
                         LLVMValueRef condition)
 {
@@ -142,14 +142,14 @@ static double rounds_of(const struct estimate *x, int loop)
             (loop_has(kernel, loop, block->successors[0]) &&
              loop_has(kernel, loop, block->successors[1])))
             continue;
-        double rounds = rounds_by(x, loop, block->condition);
-        least = rounds < least ? rounds : least;
+        double iterations = rounds_by(x, loop, block->condition);
+        least = iterations < least ? iterations : least;
     }
     return least;
 }
 
-// What part of those that come to a block go on to a side: loops are left once,
-// and elsewhere sides are as likely as each other.
+// The share of threads in a block that continue to one side: a loop is left
+// once, and other sides are equally likely.
 static double share_of(const struct estimate *x, int from, unsigned side)
 {
     const struct kernel *kernel = x->kernel;
@@ -158,7 +158,7 @@ static double share_of(const struct estimate *x, int from, unsigned side)
     double share = 1;
     for (int l = block->loop; l != NONE && !loop_has(kernel, l, to);
          l = kernel->loops[l].parent)
-        share /= x->rounds[l];
+        share /= x->iterations[l];
     if (share < 1 || block->successor_count == 1)
         return share;
     int other = block->successors[!side];
@@ -194,26 +194,26 @@ static double rounds_of_chunk(const struct estimate *x, int loop)
     const struct loop *loops = x->kernel->loops;
     const bool *divergent = x->shapes->divergent_loop;
     if (!divergent[loop])
-        return x->rounds[loop];
+        return x->iterations[loop];
     for (int l = loops[loop].parent; l != NONE; l = loops[l].parent)
         if (divergent[l])
-            return x->rounds[loop];
-    return 2 * x->rounds[loop];
+            return x->iterations[loop];
+    return 2 * x->iterations[loop];
 }
 
 // Blocks are in reverse post-order: those before a block are done, but for ways
-// back. None is gone through more often than its loop has rounds.
+// back. None is gone through more often than its loop has iterations.
 static void find_often(struct estimate *x)
 {
     const struct kernel *kernel = x->kernel;
     for (int l = 0; l < (int)kernel->loop_count; l++)
-        x->rounds[l] = rounds_of(x, l);
+        x->iterations[l] = rounds_of(x, l);
     x->threads[0] = x->gangs[0] = 1;
     for (int b = 0; b < (int)kernel->block_count; b++) {
         int loop = kernel->blocks[b].loop;
         int head = loop == NONE ? 0 : kernel->loops[loop].header;
         if (loop != NONE && head == b) {
-            x->threads[b] *= x->rounds[loop];
+            x->threads[b] *= x->iterations[loop];
             x->gangs[b] *= rounds_of_chunk(x, loop);
         } else {
             x->threads[b] = least(x->threads[b], x->threads[head]);
@@ -370,8 +370,8 @@ static void add_instruction(struct estimate *x, unsigned block,
     x->gang += x->gangs[block] * costs[effort].gang;
 }
 
-// What vectors of another width have to be repeated for: simple instructions,
-// and parts of words, whose addresses are vectors.
+// How often operations are repeated for vectors of another width: simple
+// instructions, and parts of words, whose addresses are vectors.
 static void add_more(struct estimate *x, unsigned block, LLVMValueRef at,
                      enum effort effort)
 {
@@ -399,8 +399,8 @@ static void add_block(struct estimate *x, unsigned number)
     }
 }
 
-// A round of a loop waits for the numbers of the round before. A thread waits
-// by itself; a gang waits once for all of its lanes.
+// A iteration of a loop waits for the numbers of the iteration before. A thread
+// waits by itself; a gang waits once for all of its lanes.
 static void add_latency(struct estimate *x, int loop)
 {
     double least = x->threads[x->kernel->loops[loop].header] *
@@ -417,7 +417,7 @@ static struct estimate estimate_all(const struct shapes *shapes)
                          .thread = BEGIN};
     x.threads = simt_allocate(count * sizeof *x.threads);
     x.gangs = simt_allocate(count * sizeof *x.gangs);
-    x.rounds = simt_allocate(kernel->loop_count * sizeof *x.rounds);
+    x.iterations = simt_allocate(kernel->loop_count * sizeof *x.iterations);
     x.in_loop = simt_allocate(kernel->loop_count * sizeof *x.in_loop);
     x.apart = simt_allocate(count * sizeof *x.apart);
     find_apart(&x);
@@ -439,7 +439,7 @@ bool lanes_are_profitable(const struct shapes *shapes)
     if (shapes->kernel->waits)  // each thread would need a fiber
         return true;
     struct estimate x = estimate_all(shapes);
-    // Branches of threads one by one are not always foreseen, and what is hard
-    // to tell is left to lanes.
+    // Branches of single threads are often mispredicted, so lanes get the
+    // doubtful cases.
     return 2 * x.gang <= 3 * x.thread * LANES;
 }

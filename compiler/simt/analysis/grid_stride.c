@@ -3,12 +3,12 @@
 #include "simt/kernel/kernel.h"
 #include "simt/ir/ir.h"
 
-// Bytes from one place to another that is read or written along with it.
+// Most bytes between addresses that are accessed together.
 enum { NEAR = 64 };
 
 // --- Values ------------------------------------------------------------------
 
-// What can be had again at any place.
+// True for a value that can be recomputed anywhere.
 static bool is_portable(const struct kernel *kernel, LLVMValueRef value)
 {
     struct slot *slot = slots_loaded(kernel, value);
@@ -18,8 +18,8 @@ static bool is_portable(const struct kernel *kernel, LLVMValueRef value)
 // Constants below it leave products of indices and sizes within 32 bits.
 enum { SMALL_BITS = 12, SMALL = 1 << SMALL_BITS };
 
-// What a number is made of. Without the last two it is made of indices, sizes
-// and small constants, so that it neither wraps nor shrinks.
+// The ingredients of a number. Without the last two, the number consists of
+// indices, sizes and small constants, so that it neither wraps nor shrinks.
 enum {
     OF_THREAD = 1 << 0,   // the thread's index
     OF_BLOCK = 1 << 1,    // the block's
@@ -237,8 +237,8 @@ static bool is_harmless(const struct grid_stride *l, bool once,
     }
 }
 
-// Whether a block may also run in threads that did not come to it (`once`), or
-// in one more round.
+// True if a block may also run in threads that did not reach the block
+// (`once`), or in one more iteration.
 static bool all_harmless(const struct grid_stride *l, int number, bool once)
 {
     LLVMBasicBlockRef block = l->kernel->blocks[number].ir;
@@ -306,7 +306,7 @@ static LLVMIntPredicate without_sign(LLVMIntPredicate how)
                              : how == LLVMIntSLE ? LLVMIntULE : how;
 }
 
-// What holds where a block is left by that way.
+// A condition that holds where a block is left by that successor.
 static bool read_bound(const struct kernel *kernel, int block, unsigned way,
                        struct bound *bound)
 {
@@ -342,7 +342,7 @@ static void take_off_cast(const struct kernel *kernel, struct bound *bound)
             slots_resolve(kernel, LLVMGetOperand(bound->number, 0));
 }
 
-// A limit as it was before such a cast to its type, or NULL.
+// The limit before a cast to its type, or NULL.
 static LLVMValueRef narrow_limit(LLVMValueRef limit, LLVMOpcode cast,
                                  LLVMTypeRef type)
 {
@@ -380,7 +380,7 @@ static void narrow(const struct kernel *kernel, struct bound *bound)
     bound->limit = slots_resolve(kernel, bound->limit);
 }
 
-// The guard asks of the first round what the latch asks of the next ones.
+// The guard asks of the first iteration what the latch asks of the next ones.
 static bool guard_agrees(const struct grid_stride *l)
 {
     const struct kernel *kernel = l->kernel;
@@ -428,9 +428,9 @@ static bool is_index(struct grid_stride *l, struct slot *slot,
     return l->first && l->advance;
 }
 
-// The step leads up, or a signed index leaves its type, if there is any round.
-// Whoever begins further on in later blocks must not end there, too: all blocks
-// count from 0.
+// The step is positive, or a signed index overflows, if there is any iteration.
+// A thread of a later block that begins further on must not end earlier: all
+// blocks count from 0.
 static bool counts_up(struct grid_stride *l, LLVMValueRef next)
 {
     unsigned step = parts_of(l->kernel, l->step, 0);
@@ -529,7 +529,7 @@ bool is_first_of_row(const struct kernel *kernel, LLVMValueRef at)
     return !before;
 }
 
-// One way out, no barriers, and memory of the grid is read or written.
+// One exit, no barriers, and accesses to global memory.
 static bool has_simple_body(struct grid_stride *l)
 {
     const struct kernel *kernel = l->kernel;
@@ -563,7 +563,7 @@ bool grid_stride_find(struct grid_stride *l)
            find_index(l) && guard_agrees(l) && has_simple_body(l);
 }
 
-// Marks the loop of the rounds between two barriers with their number.
+// Marks the loop of the iterations between two barriers with their number.
 unsigned interchanged_kind(const struct kernel *kernel)
 {
     return LLVMGetMDKindIDInContext(kernel->context, "rnl.rounds", 10);
@@ -576,9 +576,9 @@ unsigned interchanged_iterations(const struct kernel *kernel, int loop)
     const struct block *header = &kernel->blocks[kernel->loops[loop].header];
     LLVMValueRef mark = LLVMGetMetadata(
         LLVMGetBasicBlockTerminator(header->ir), interchanged_kind(kernel));
-    LLVMValueRef rounds;
+    LLVMValueRef iterations;
     if (!mark)
         return 0;
-    LLVMGetMDNodeOperands(mark, &rounds);
-    return (unsigned)LLVMConstIntGetZExtValue(rounds);
+    LLVMGetMDNodeOperands(mark, &iterations);
+    return (unsigned)LLVMConstIntGetZExtValue(iterations);
 }

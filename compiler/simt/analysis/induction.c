@@ -1,5 +1,5 @@
-// How a thread walks through the rounds of a loop: by how much a round
-// increases numbers and addresses, and how long a round waits for the one
+// How a thread walks through the iterations of a loop: by how much a iteration
+// increases numbers and addresses, and how long a iteration waits for the one
 // before.
 #include "simt/analysis/analysis.h"
 #include "simt/kernel/kernel.h"
@@ -26,7 +26,7 @@ static bool is_inside(const struct induction *w, LLVMValueRef instruction)
 
 static int64_t growth_of(struct induction *w, LLVMValueRef value);
 
-// The difference between the number that a round stores in a slot and the
+// The difference between the number that a iteration stores in a slot and the
 // number that the slot has before.
 static int64_t growth_by_store(struct induction *w, const struct slot *slot,
                                LLVMValueRef store)
@@ -136,7 +136,7 @@ bool access_is_sequential(const struct kernel *kernel, LLVMValueRef at)
 
 // --- Latency -----------------------------------------------------------------
 
-// Whether a product and the sum that takes it become one instruction.
+// True if a product and the sum that uses it become one instruction (FMA).
 static bool is_fused(LLVMValueRef product)
 {
     LLVMUseRef use = LLVMGetFirstUse(product);
@@ -170,8 +170,8 @@ static double latency_of(LLVMValueRef at)
 }
 
 // The latency of the operations that compute a value from the number that a
-// slot has at the begin of a round; negative: the value does not depend on the
-// slot.
+// slot has at the begin of a iteration; negative: the value does not depend on
+// the slot.
 static double chain_to(struct induction *w, const struct slot *slot,
                        LLVMValueRef value)
 {

@@ -1,9 +1,9 @@
 // Values that may be clamped: from lane to lane they grow by nothing or by
-// their stride. If the last lane is as far from the first as the strides say,
-// all lanes lie in a row between them, which two lanes tell.
+// their stride. If the last lane is as far from the first lane as the strides
+// say, all lanes lie in a row between them, so two lanes suffice for the test.
 //
-// Numbers may wrap between lanes. What is proven here keeps the test right even
-// then: the difference of the two ends would come out wrong.
+// Numbers may wrap between lanes. The test stays right even then: the
+// difference of the two ends would come out wrong.
 #include "simt/analysis/analysis.h"
 #include "simt/kernel/kernel.h"
 #include "simt/ir/ir.h"
@@ -121,7 +121,7 @@ bool shape_select_is_monotonic(const struct shapes *shapes, LLVMValueRef at)
     struct shape shape = shape_of(shapes, x);
     if (shape.kind != SHAPE_AFFINE || !shape_is_monotonic(shape))
         return false;
-    // How far it jumps where it changes from one to the other.
+    // The size of the jump where the value changes between two sources.
     if (is_step(shapes, above, x, &step) && small_constant(below, &number))
         return limit + step - number == 0 || limit + step - number == 1;
     if (is_step(shapes, below, x, &step) && small_constant(above, &number))

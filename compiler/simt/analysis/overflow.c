@@ -1,6 +1,6 @@
-// Where numbers of 32 bits may wrap between the lanes of a gang, so that made
-// wider they would no longer be as far apart. Lane 0, from which the others are
-// counted, may be one that takes no part.
+// Where 32-bit numbers may wrap between the lanes of a gang, so that the
+// widened numbers would not keep their stride. Lane 0, the base of all lanes,
+// may be inactive.
 #include "simt/analysis/analysis.h"
 #include "simt/kernel/kernel.h"
 #include "simt/ir/ir.h"
@@ -8,10 +8,9 @@
 enum {
     // Threads of a block.
     BLOCK_MOST = 1024,
-    // What an index may be multiplied with and still be taken for one of 32
-    // bits.
+    // The largest factor of an index that still counts as a 32-bit index.
     FACTOR_MOST = 16,
-    // What may be added to an index that has wrapped so that it stays none.
+    // The largest addend after which a wrapped index is still no index.
     OFFSET_MOST = 1 << 24,
 };
 
@@ -117,9 +116,9 @@ static bool is_small(LLVMValueRef value)
            number <= OFFSET_MOST;
 }
 
-// Whether a number, made wider, only becomes part of addresses. One that wraps
-// is no index, so where it does need not be known; with much added it may be
-// one again.
+// True if a widened number is used in addresses only. A wrapped number is no
+// index, so the place of its wrap is irrelevant; a large addend could make it
+// an index again.
 static bool is_index_only(const struct shapes *shapes, LLVMValueRef value,
                           int depth)
 {
@@ -162,8 +161,8 @@ static bool is_uniform(const struct shapes *shapes, LLVMValueRef value)
 static bool stays_signed(const struct shapes *shapes, LLVMValueRef value,
                          int depth);
 
-// Whether lane 0's sum or product is in range if another lane's is: it begins
-// with a number that is, and from lane to lane leads away from it.
+// True if lane 0's sum or product is in range whenever another lane's is: lane
+// 0 begins with a number in range, and the lanes lead away from it.
 static bool begins_in_range(const struct shapes *shapes, LLVMValueRef value,
                             int depth)
 {

@@ -39,8 +39,8 @@ static bool same(struct shape a, struct shape b)
            a.far == b.far;
 }
 
-// A varying shape with a mark of its parts: products of a number that differs
-// between lanes and one that is the same for all, such as the begin of a row.
+// A varying shape with a mark of its parts: products of a varying and a uniform
+// number, such as the begin of a matrix row.
 static struct shape mark_far(struct shape shape, bool far)
 {
     shape.far = far && shape.kind == SHAPE_VARYING;
@@ -385,8 +385,8 @@ static bool operands_known(const struct shapes *shapes, LLVMValueRef at,
     return true;
 }
 
-// What is made of what all lanes have alike: of sums, products and their like
-// it is known what they are multiples of.
+// Uniform operands give a uniform result; tracks the known alignment through
+// arithmetic.
 static struct shape uniform_shape(const struct shapes *shapes, LLVMValueRef at)
 {
     struct shape shape = uniform;
@@ -517,9 +517,10 @@ static LLVMValueRef stored_in(const struct kernel *kernel,
     return NULL;
 }
 
-// Whether lanes that a branch sent apart bring one value to where the slot is
-// loaded, from before the branch, where only others bring another. Only where
-// all of them meet: to other joins lanes come that had parted before.
+// True if lanes that a branch separated bring one value, from before the
+// branch, to the join where the slot is loaded, and only other lanes bring
+// another value. Only for joins where all of them meet: lanes that had parted
+// earlier come to other joins.
 static bool bring_the_same(const struct kernel *kernel,
                            const struct slot *slot, int branch,
                            const struct set *between)
@@ -593,7 +594,7 @@ static bool leaves_apart(const struct kernel *kernel, const struct loop *loop,
     return ends[0] == ends[1] && !inside(loop, kernel->join_after[branch]);
 }
 
-// Values that leave a loop with lanes that leave it one after another.
+// Values that leave a loop while lanes leave the loop one after another.
 static bool spread_loop(struct shapes *shapes, int number)
 {
     const struct kernel *kernel = shapes->kernel;

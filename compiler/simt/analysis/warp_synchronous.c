@@ -1,6 +1,7 @@
-// Whether threads of a warp may talk through shared memory without a barrier,
-// as code from before Volta does: a store is followed by a load on some path.
-// Only lanes that go in step give what such code expects.
+// Finds warp-synchronous code, as written before Volta: threads of a warp
+// communicate through shared memory without a barrier, so a store is followed
+// by a load on some path. Only lanes in lockstep give the results that such
+// code expects.
 #include "simt/analysis/analysis.h"
 #include "simt/kernel/kernel.h"
 #include "simt/ir/ir.h"
@@ -20,10 +21,10 @@ static bool is_barrier(LLVMValueRef at)
     return kind == PRIMITIVE_SYNC || kind == PRIMITIVE_WARP;
 }
 
-// Goes through a block; `stored` tells whether there was a store since the last
-// barrier. True for a load after one.
-static bool talks_in(const struct kernel *kernel, const struct block *block,
-                     bool *stored)
+// Scans a block; `stored` tells whether there was a store since the last
+// barrier. True for a load after a store.
+static bool communicates_in(const struct kernel *kernel,
+                            const struct block *block, bool *stored)
 {
     *stored &= block->barrier == NONE;
     for (LLVMValueRef at = LLVMGetFirstInstruction(block->ir); at;
@@ -42,16 +43,16 @@ bool is_warp_synchronous(const struct kernel *kernel)
 {
     const unsigned count = kernel->block_count;
     struct set stored = set_create(count);  // blocks that begin after a store
-    bool talks = false, grew = true;
-    while (grew && !talks) {
+    bool communicates = false, grew = true;
+    while (grew && !communicates) {
         grew = false;
-        for (unsigned b = 0; b < count && !talks; b++) {
+        for (unsigned b = 0; b < count && !communicates; b++) {
             const struct block *block = &kernel->blocks[b];
             bool after = set_has(&stored, b);
-            talks = talks_in(kernel, block, &after);
+            communicates = communicates_in(kernel, block, &after);
             for (unsigned s = 0; after && s < block->successor_count; s++)
                 grew |= set_add(&stored, (unsigned)block->successors[s]);
         }
     }
-    return talks;
+    return communicates;
 }

@@ -1,9 +1,9 @@
-// Several blocks of a grid together. Where a loop steps over the whole grid
-// (transform/loop_interchange.c), the next block's threads read beside this
-// one's in the same round: blocks in a row take each round one after the other,
-// so that memory is walked in order. Blocks are independent, and all go from
-// one barrier to the next alike, so each barrier may as well be one of all of
-// them.
+// Block coarsening: several blocks of a grid run together. In a grid-stride
+// loop (transform/loop_interchange.c), the next block's threads read the memory
+// behind this block's in the same iteration: blocks of a row run each iteration
+// one after another, so that memory is read in order. Blocks are independent,
+// and all reach the same barriers, so that each barrier may be a barrier of all
+// of them.
 #include "simt/codegen/codegen.h"
 #include "simt/widen/widen.h"
 #include "simt/analysis/analysis.h"
@@ -13,11 +13,11 @@
 #include <runnel/cpu_object.h>
 
 // Threads of a group, and bytes of what its blocks keep and share, which are to
-// stay in a cache. Instructions of a round that is unrolled.
-enum { GROUP_THREADS = 1 << 16, GROUP_BYTES = 128 << 10, UNROLLED_MOST = 80 };
+// stay in a cache. Instructions of a iteration that is unrolled.
+enum { COARSE_THREADS = 1 << 16, COARSE_BYTES = 128 << 10, UNROLLED_MOST = 80 };
 
-// Threads of a row of a group's blocks: a few of such rows stay in a core's
-// caches, and each is so long that processors foresee where it goes on.
+// Threads of a row of coarsened blocks: a few rows stay in a core's caches, and
+// each row is long enough for hardware prefetchers.
 enum { ROW_THREADS = 4096 };
 
 // Accesses to shared memory for each access to other memory.
@@ -31,9 +31,9 @@ bool blocks_may_be_lanes(const struct kernel *kernel)
            !kernel->has_shared && !kernel_calls_prelude(kernel);
 }
 
-// Gives a shared variable its place in the memory that each block of a group
-// has of its own. False for one whose size is the launch's, which is not of the
-// object (export_variables), and for what the host wrote.
+// Gives a shared variable its offset in the memory of each coarsened block.
+// False for dynamic shared memory, whose size belongs to the launch
+// (export_variables), and for variables that the host wrote.
 static bool add_shared(struct emitter *e, LLVMValueRef variable)
 {
     uint64_t size =
@@ -48,7 +48,7 @@ static bool add_shared(struct emitter *e, LLVMValueRef variable)
     unsigned *offset = simt_allocate(sizeof *offset);
     alignment = alignment ? alignment : RNL_CPU_MEMORY_ALIGNMENT;
     *offset = (e->coarse.shared_size + alignment - 1) / alignment * alignment;
-    if (size > GROUP_BYTES || *offset > GROUP_BYTES)
+    if (size > COARSE_BYTES || *offset > COARSE_BYTES)
         return false;
     e->coarse.shared_size = *offset + (unsigned)size;
     map_set(&e->shared, variable, offset);
@@ -91,10 +91,10 @@ static bool shares_little(struct emitter *e)
     return shared <= SHARED_MOST * other;
 }
 
-// Whether rows of threads may go on from each block to the next one: a block of
-// short rows reads a line here and there, in few sets of the cache where an
-// array is a power of two wide. A loop without a barrier reads the same memory
-// for all rows of a block, so that such blocks run one after another.
+// True if rows of threads may continue from each block to the next one: a block
+// of short rows reads single lines, in few sets of the cache if the width of an
+// array is a power of two. A loop without a barrier reads the same memory for
+// all rows of a block, so such blocks run one after another.
 static bool has_short_rows(struct emitter *e)
 {
     return e->variant->rows && e->variant->along != LANES_BLOCKS &&
@@ -132,18 +132,18 @@ LLVMValueRef coarsen_find_most(struct emitter *e, LLVMValueRef threads,
     LLVMValueRef most =
         e->coarse.rows
             ? share_of(e, ROW_THREADS, e->block_size[lanes_axis(e->variant)])
-            : share_of(e, GROUP_THREADS, threads);
+            : share_of(e, COARSE_THREADS, threads);
     LLVMValueRef bytes =
         LLVMBuildAdd(b, frames, number32(e, e->coarse.shared_size), "");
     if (!LLVMIsNull(bytes))
-        most = minimum(e, most, share_of(e, GROUP_BYTES, bytes));
+        most = minimum(e, most, share_of(e, COARSE_BYTES, bytes));
     e->coarse.most = most;
     e->coarse.frames = LLVMBuildMul(b, frames, most, "");
     return LLVMBuildMul(b, bytes, most, "");
 }
 
-// How many blocks go together where they are lanes: a gang of them, or a long
-// row, of which each thread runs before the next one of any block.
+// The number of blocks that run together where lanes are blocks: one gang, or a
+// long row, in which each thread runs before the next thread of any block.
 unsigned blocks_across(const struct kernel *kernel, unsigned width)
 {
     bool rows = kernel->uses_y && loops_have_barriers(kernel);

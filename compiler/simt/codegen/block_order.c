@@ -1,6 +1,6 @@
-// The order of the blocks that one call runs. The host counts blocks along x
-// first. If lanes lie along y, blocks follow each other along y, so that a
-// block reads the memory behind that of the block before.
+// The order of the blocks of one call. The host counts blocks along x first. If
+// lanes lie along y, blocks follow each other along y, so that a block reads
+// the memory behind the previous block's.
 #include "simt/codegen/codegen.h"
 #include "simt/widen/widen.h"
 #include "simt/analysis/analysis.h"

@@ -12,7 +12,7 @@
 // Bytes of a block's frames that may lie on the stack.
 enum { FRAMES_MOST = 16384 };
 
-// Of a block, along any axis.
+// Most threads of a block along any axis.
 enum { THREADS_MOST = 1024 };
 
 // --- Loops -------------------------------------------------------------------
@@ -106,8 +106,8 @@ static bool has_head(const struct emitter *e)
     return e->kernel->barrier_count > 0 && !e->uniform_barriers;
 }
 
-// The first region of a gang, whose lanes are described by `e`. Keeps in the
-// gang's frame what its other regions need.
+// The first region of a gang, whose lanes are described by `e`. Stores the
+// values for later regions into the gang's frame.
 static void emit_first_region(struct emitter *e, LLVMValueRef pending)
 {
     LLVMBuilderRef b = e->builder;
@@ -244,10 +244,10 @@ static void emit_all(struct emitter *e, const struct gangs *gangs,
     count_end(e, &block, 1, e->coarse.count);
 }
 
-// --- Rounds: from one barrier to the next ------------------------------------
+// --- Phases: from one barrier to the next ------------------------------------
 
 // All votes have been cast; the next barrier's start from nothing.
-static void begin_round(struct emitter *e, const struct gangs *gangs)
+static void begin_phase(struct emitter *e, const struct gangs *gangs)
 {
     LLVMBuilderRef b = e->builder;
     LLVMValueRef from[] = {e->vote_count, e->vote_total};
@@ -260,7 +260,7 @@ static void begin_round(struct emitter *e, const struct gangs *gangs)
 }
 
 // Runs a region for gangs `first` ... `end` - 1.
-static void emit_round_region(struct emitter *e, const struct gangs *gangs,
+static void emit_phase_region(struct emitter *e, const struct gangs *gangs,
                               int barrier, LLVMValueRef first,
                               LLVMValueRef end)
 {
@@ -315,14 +315,14 @@ static LLVMValueRef find_end(struct emitter *e, const struct gangs *gangs,
     return index;
 }
 
-static void emit_round(struct emitter *e, const struct gangs *gangs)
+static void emit_phase(struct emitter *e, const struct gangs *gangs)
 {
     LLVMBuilderRef b = e->builder;
     LLVMBasicBlockRef head = append(e, "run"), next = append(e, "run.next");
     LLVMBasicBlockRef end = append(e, "round.end");
     LLVMValueRef memory = variable(e, e->i32, "first");
     LLVMValueRef count = LLVMBuildLoad2(b, e->i32, gangs->count, "");
-    begin_round(e, gangs);
+    begin_phase(e, gangs);
     LLVMBuildStore(b, number32(e, 0), memory);
     LLVMBuildBr(b, head);
     position(e, head);
@@ -337,7 +337,7 @@ static void emit_round(struct emitter *e, const struct gangs *gangs)
         LLVMBasicBlockRef region = append(e, "region");
         LLVMAddCase(where, number32(e, i + 1), region);
         position(e, region);
-        emit_round_region(e, gangs, (int)i, first, last);
+        emit_phase_region(e, gangs, (int)i, first, last);
         LLVMBuildBr(b, next);
     }
     position(e, next);
@@ -346,24 +346,24 @@ static void emit_round(struct emitter *e, const struct gangs *gangs)
     position(e, end);
 }
 
-static void emit_rounds(struct emitter *e, const struct gangs *gangs)
+static void emit_phases(struct emitter *e, const struct gangs *gangs)
 {
     LLVMBuilderRef b = e->builder;
-    LLVMBasicBlockRef test = append(e, "barrier"), round = append(e, "round");
+    LLVMBasicBlockRef test = append(e, "barrier"), phase = append(e, "round");
     LLVMBasicBlockRef end = append(e, "block.end");
     LLVMBuildBr(b, test);
     position(e, test);
     LLVMValueRef pending = LLVMBuildLoad2(b, e->i32, gangs->pending, "");
     LLVMValueRef any =
         LLVMBuildICmp(b, LLVMIntNE, pending, number32(e, 0), "");
-    LLVMBuildCondBr(b, any, round, end);
-    position(e, round);
-    emit_round(e, gangs);
+    LLVMBuildCondBr(b, any, phase, end);
+    position(e, phase);
+    emit_phase(e, gangs);
     LLVMBuildBr(b, test);
     position(e, end);
 }
 
-// --- Rounds of a steady kernel: all gangs together --------------------------
+// --- Phases with uniform barriers: all gangs together ------------------------
 
 static void next_common(struct emitter *e)
 {
@@ -375,9 +375,9 @@ static void next_common(struct emitter *e)
                            e->common_in[s]);
 }
 
-// Where a round leads: straight to the next region where there is only one, so
-// that the optimiser sees what comes after what.
-static void end_round(struct emitter *e, LLVMBasicBlockRef *regions)
+// Leaves a phase: a single successor is reached by a plain branch, so that LLVM
+// sees the order of regions.
+static void end_phase(struct emitter *e, LLVMBasicBlockRef *regions)
 {
     LLVMBuilderRef b = e->builder;
     unsigned count = e->kernel->barrier_count, ways = 0, way = 0;
@@ -404,14 +404,14 @@ static void emit_uniform_phases(struct emitter *e, const struct gangs *gangs)
     LLVMBasicBlockRef *regions = simt_allocate((count + 1) * sizeof *regions);
     for (unsigned i = 0; i <= count; i++)
         regions[i] = append(e, i > 0 ? "region" : "block.end");
-    end_round(e, regions);
+    end_phase(e, regions);
     for (unsigned i = 1; i <= count; i++) {
         position(e, regions[i]);
-        begin_round(e, gangs);
+        begin_phase(e, gangs);
         next_common(e);
         e->exits = set_create(count + 1);
         emit_all(e, gangs, (int)i - 1);
-        end_round(e, regions);
+        end_phase(e, regions);
     }
     position(e, regions[0]);
 }
@@ -438,7 +438,7 @@ static void place_on_stack(struct emitter *e)
 
 // --- The function ------------------------------------------------------------
 
-// The optimiser need not ask whether there is a round of a loop over gangs.
+// The optimiser need not ask whether there is a iteration of a loop over gangs.
 static LLVMValueRef read_block_size(struct emitter *e, unsigned axis)
 {
     LLVMValueRef size = run_field(e, offsetof(rnl_cpu_block, block), axis);
@@ -497,8 +497,8 @@ static LLVMValueRef frames_size(struct emitter *e)
     return LLVMBuildMul(b, LLVMBuildMul(b, rows, gangs, ""), size, "");
 }
 
-// Where each gang has code of its own what it keeps is variables of that code,
-// which the optimiser may keep in registers.
+// If each gang has code of its own, frames are variables of that code, which
+// LLVM may keep in registers.
 static LLVMValueRef frames_on_stack(struct emitter *e, uint64_t size)
 {
     LLVMValueRef frames =
@@ -522,8 +522,8 @@ static LLVMValueRef get_frames(struct emitter *e)
     return call_prelude(e, "rnl_scratch", arguments, 2);
 }
 
-// What the block shared is nobody's any more: so what it stored there last need
-// not be stored.
+// Ends the lifetime of the block's shared memory, so that LLVM may delete the
+// last stores.
 static void end_shared(struct emitter *e)
 {
     for (LLVMValueRef g = LLVMGetFirstGlobal(e->module); g && !e->coarse.used;
@@ -569,7 +569,7 @@ static void emit_blocks(struct emitter *e)
     if (e->uniform_barriers)
         emit_uniform_phases(e, &gangs);
     else if (e->kernel->barrier_count > 0)
-        emit_rounds(e, &gangs);
+        emit_phases(e, &gangs);
     end_shared(e);
     LLVMValueRef fewer = LLVMBuildSub(b, most, count, "");
     LLVMBuildStore(b, fewer, left);

@@ -9,8 +9,8 @@
 // stack.
 enum { LINE = 64, STACK_MOST = 8192 };
 
-// Slots of less than a line lie beside each other, those that begin within the
-// line of the head first: each line costs as much as a full one.
+// Slots of less than a line share lines, first the line of the head: each line
+// costs as much as a full one.
 static unsigned add_place(struct emitter *e, LLVMTypeRef type, unsigned lanes)
 {
     uint64_t size = LLVMABISizeOfType(e->kernel->layout, type) * lanes;

@@ -1,6 +1,6 @@
-// The control flow of a region: branches on which all lanes agree stay
-// branches; where lanes go apart, the blocks up to where they meet again run
-// one after another, each under the mask of the lanes that are in it.
+// The control flow of a region. A branch with a uniform condition stays a
+// branch. Behind a divergent branch, the blocks up to the reconvergence point
+// run one after another, each under the mask of its active lanes (a chain).
 #include "simt/codegen/codegen.h"
 #include "simt/widen/widen.h"
 #include "simt/kernel/kernel.h"
@@ -17,7 +17,7 @@ struct chain {
     struct set blocks;
     struct set rejoined;     // those of them worth a copy without masks
     LLVMValueRef *masks;     // of each block: lanes that wait to enter it
-    LLVMValueRef *again;     // of each loop's header: for the next round
+    LLVMValueRef *again;     // of each loop's header: for the next iteration
     int *open;               // headers of the loops around the current block
     unsigned open_count;
     bool ends_threads;
@@ -298,9 +298,10 @@ static void emit_chain_loop(struct emitter *e, struct chain *chain,
                             const struct order *loop)
 {
     int header = loop->block;
-    LLVMBasicBlockRef round = append(e, "round"), after = append(e, "after");
-    LLVMBuildBr(e->builder, round);
-    position(e, round);
+    LLVMBasicBlockRef iteration = append(e, "round"),
+                      after = append(e, "after");
+    LLVMBuildBr(e->builder, iteration);
+    position(e, iteration);
     chain->open[chain->open_count++] = header;
     emit_chain_block(e, chain, header);
     emit_order(e, chain, loop->body);
@@ -308,7 +309,7 @@ static void emit_chain_loop(struct emitter *e, struct chain *chain,
     LLVMValueRef mask = load_mask(e, chain->again[header]);
     LLVMBuildStore(e->builder, mask, chain->masks[header]);
     LLVMBuildStore(e->builder, mask_none(e), chain->again[header]);
-    LLVMBuildCondBr(e->builder, mask_any(e, mask), round, after);
+    LLVMBuildCondBr(e->builder, mask_any(e, mask), iteration, after);
     position(e, after);
 }
 
@@ -342,8 +343,8 @@ static void make_masks(struct emitter *e, struct chain *chain)
     }
 }
 
-// Where the order of a chain has to begin: lanes that start within a loop wait
-// for each other at its header, so that they stay in the same round.
+// The block where the order of a chain begins: lanes that start within a loop
+// wait for each other at its header, so that they stay in the same iteration.
 static int order_root(const struct emitter *e, const struct chain *chain,
                       int start)
 {
@@ -355,8 +356,8 @@ static int order_root(const struct emitter *e, const struct chain *chain,
     return root;
 }
 
-// Blocks that all lanes of a gang may come to, though they have gone apart:
-// those that are reached from each start.
+// Blocks of a chain that all lanes may reach: the blocks that are reachable
+// from each start.
 static struct set find_rejoined(const struct kernel *kernel, const int *starts,
                                 unsigned count, int until)
 {
@@ -490,7 +491,8 @@ static const struct loop *divergent_loop_at(struct emitter *e, int block)
 
 static void emit_block(struct emitter *e, int number, enum version version)
 {
-    // With all lanes there, rounds need no masks until lanes first disagree.
+    // With all lanes there, iterations need no masks until lanes first
+    // disagree.
     const struct loop *loop = version == FULL && !e->compact
                                   ? NULL : divergent_loop_at(e, number);
     map_clear(&e->values);

@@ -6,9 +6,9 @@
 #include "simt/kernel/kernel.h"
 #include "simt/ir/ir.h"
 
-// Kernels whose gangs get code of their own: how many gangs, of how many
-// instructions, and more where there are 32 vector registers; threads of which
-// half of those hold one value.
+// Limits for kernels whose gangs get code of their own: gangs and instructions,
+// more with 32 vector registers; threads for which a value takes half of those
+// registers.
 enum {
     UNROLL_CHUNKS = 8,
     UNROLL_INSTRUCTIONS = 250,
@@ -72,7 +72,7 @@ static unsigned thread_count(const struct kernel *kernel)
     return kernel->fixed[0] * kernel->fixed[1] * kernel->fixed[2];
 }
 
-// Of a block of the size that the kernel is made for.
+// The number of gangs in a block of the kernel's fixed size.
 static unsigned gang_count(const struct emitter *e)
 {
     const unsigned *size = e->kernel->fixed;
@@ -82,7 +82,7 @@ static unsigned gang_count(const struct emitter *e)
     return (row + e->width - 1) / e->width * rows;
 }
 
-// Where a gang does so little from one barrier to the next that it pays.
+// Unrolling pays if a gang does little between two barriers.
 bool gangs_are_unrolled(const struct emitter *e)
 {
     const struct kernel *kernel = e->kernel;

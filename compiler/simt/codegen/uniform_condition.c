@@ -59,17 +59,18 @@ static struct uniform_test compare_place(struct emitter *e,
                             : (struct uniform_test){beyond, never};
 }
 
-static bool ask(struct emitter *e, LLVMValueRef condition, int depth,
+static bool test_of(struct emitter *e, LLVMValueRef condition, int depth,
                 struct uniform_test *test);
 
-// Both sides of a union or an intersection; that all lanes agree on it because
-// some agree on one side and the others on the other is not seen.
-static bool ask_both(struct emitter *e, LLVMValueRef left, LLVMValueRef right,
+// Tests both sides of an `or` or `and`. A condition that is uniform because
+// different sides decide in different lanes is not detected.
+static bool test_both(struct emitter *e, LLVMValueRef left, LLVMValueRef right,
                      bool is_and, int depth, struct uniform_test *test)
 {
     LLVMBuilderRef b = e->builder;
     struct uniform_test one, other;
-    if (!ask(e, left, depth + 1, &one) || !ask(e, right, depth + 1, &other))
+    if (!test_of(e, left, depth + 1, &one) ||
+        !test_of(e, right, depth + 1, &other))
         return false;
     test->all = is_and ? LLVMBuildAnd(b, one.all, other.all, "")
                          : LLVMBuildOr(b, one.all, other.all, "");
@@ -84,7 +85,7 @@ static bool is_bool(LLVMValueRef value, bool wanted)
            (LLVMConstIntGetZExtValue(value) != 0) == wanted;
 }
 
-static bool ask_compare(struct emitter *e, LLVMValueRef condition,
+static bool test_compare(struct emitter *e, LLVMValueRef condition,
                         int depth, struct uniform_test *test)
 {
     LLVMIntPredicate how = LLVMGetICmpPredicate(condition);
@@ -101,7 +102,7 @@ static bool ask_compare(struct emitter *e, LLVMValueRef condition,
     return true;
 }
 
-static bool ask(struct emitter *e, LLVMValueRef condition, int depth,
+static bool test_of(struct emitter *e, LLVMValueRef condition, int depth,
                 struct uniform_test *test)
 {
     if (depth > DEPTH_MOST)
@@ -113,23 +114,23 @@ static bool ask(struct emitter *e, LLVMValueRef condition, int depth,
         return true;
     }
     if (LLVMIsAICmpInst(condition))
-        return ask_compare(e, condition, depth, test);
+        return test_compare(e, condition, depth, test);
     if (!LLVMIsAInstruction(condition))
         return false;
     LLVMValueRef first = LLVMGetOperand(condition, 0);
     switch (LLVMGetInstructionOpcode(condition)) {
     case LLVMFreeze:
-        return ask(e, first, depth + 1, test);
+        return test_of(e, first, depth + 1, test);
     case LLVMAnd: case LLVMOr:
-        return ask_both(e, first, LLVMGetOperand(condition, 1),
+        return test_both(e, first, LLVMGetOperand(condition, 1),
                         LLVMGetInstructionOpcode(condition) == LLVMAnd, depth,
                         test);
     case LLVMSelect:
         if (is_bool(LLVMGetOperand(condition, 2), false))
-            return ask_both(e, first, LLVMGetOperand(condition, 1), true,
+            return test_both(e, first, LLVMGetOperand(condition, 1), true,
                             depth, test);
         if (is_bool(LLVMGetOperand(condition, 1), true))
-            return ask_both(e, first, LLVMGetOperand(condition, 2), false,
+            return test_both(e, first, LLVMGetOperand(condition, 2), false,
                             depth, test);
         return false;
     default:
@@ -140,5 +141,5 @@ static bool ask(struct emitter *e, LLVMValueRef condition, int depth,
 bool uniform_condition(struct emitter *e, LLVMValueRef condition,
                  struct uniform_test *test)
 {
-    return ask(e, condition, 0, test);
+    return test_of(e, condition, 0, test);
 }

@@ -1,4 +1,4 @@
-// What code tells LLVM's optimiser beside itself.
+// Hints for LLVM's optimiser, as metadata.
 #include "simt/ir/ir.h"
 
 #include <llvm-c/DebugInfo.h>

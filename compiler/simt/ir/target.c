@@ -17,8 +17,8 @@ bool target_foresees_rows(void)
     return is_zen4;
 }
 
-// Two units of four steps each; a Zen 4 has one for 64 bytes, and what eight
-// sums read, in rows a page apart, would be all that its first cache may hold.
+// Two units with a latency of four each. A Zen 4 has one unit for 64 bytes, and
+// eight sums over rows a page apart would fill its first-level cache.
 unsigned target_sums_in_turn(void)
 {
     return is_zen4 ? 6 : 8;

@@ -1,6 +1,6 @@
-// Bundles: accesses of a thread to places beside each other, which nothing in
-// between keeps apart, such as those of the members of a struct. Each access
-// that lanes can make is in one, perhaps alone.
+// Access groups: accesses of a thread to neighbouring addresses, such as the
+// members of a struct, without a conflicting access in between. Each access
+// that lanes can make is in a group, perhaps alone.
 #include "simt/kernel/kernel.h"
 #include "simt/ir/ir.h"
 
@@ -108,7 +108,7 @@ static bool is_beside(const struct place *one, const struct place *other)
 
 // --- Gathering ---------------------------------------------------------------
 
-// What can still be added to, of the block that is gone through.
+// The groups of a block that can still grow.
 struct open {
     struct kernel *kernel;
     struct access_group *loads[8], *stores;

@@ -1,5 +1,5 @@
-// What the control flow of a kernel tells: loops, where threads meet again, and
-// orders in which the lanes of a gang can go through blocks together.
+// The control flow of a kernel: loops, postdominators, and orders in which the
+// lanes of a gang can run blocks together.
 #include "simt/kernel/kernel.h"
 #include "simt/ir/ir.h"
 
@@ -35,7 +35,7 @@ static bool is_early_exit(const struct kernel *kernel,
     return other->reaches_barrier && !to->reaches_barrier;
 }
 
-// The last block of those not in `ends`, rather one that threads may end at:
+// The last block outside of `ends`, preferably a block where threads may end:
 // most loops are left at their bottom.
 static int last_stuck(const struct kernel *kernel, const struct set *ends)
 {

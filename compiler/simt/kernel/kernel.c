@@ -1,5 +1,5 @@
-// Reads one thread of a kernel: blocks, barriers, and whether all that it does
-// can be done by the lanes of vectors.
+// Reads one thread of a kernel: blocks, barriers, and instructions that lanes
+// cannot execute.
 #include "simt/kernel/kernel.h"
 #include "simt/ir/ir.h"
 
@@ -27,8 +27,8 @@ static void split_pair(const struct kernel *kernel, LLVMValueRef pair)
     LLVMDisposeBuilder(builder);
 }
 
-// What is not negative where it is used may be so in lanes that are elsewhere:
-// a row is then found from a lane 0 below zero.
+// A number that is not negative where it is used may be negative in inactive
+// lanes: a row is then addressed from a lane 0 below zero.
 static void extend_signed(const struct kernel *kernel, LLVMValueRef zext)
 {
     LLVMBuilderRef builder = LLVMCreateBuilderInContext(kernel->context);
@@ -84,7 +84,7 @@ int kernel_block_of(const struct kernel *kernel, LLVMValueRef instruction)
                                   LLVMGetInstructionParent(instruction)) - 1;
 }
 
-// Whether a block does nothing but end the thread, or lead to such a one.
+// True if a block does nothing but end the thread, or lead to such a block.
 static bool is_pure_return(const struct kernel *kernel,
                            const struct block *block)
 {

@@ -1,16 +1,13 @@
-// Where the lanes that a branch sends apart are sure to meet again. A chain can
-// then send them there at once, and the mask of that place does not wait for
-// what the sides of the branch compute: in a loop, the next round's loads need
-// not wait for the square root that this round's branch depends on.
-//
-// Where each side of such a branch is one short block, lanes go through both
-// without a test whether any lane is there: processors do not foresee what the
-// lanes' numbers decide.
+// Reconvergence points: blocks where the lanes of a divergent branch are sure
+// to meet. A chain sends lanes there at once, so that the mask of the block
+// does not depend on the values computed in the sides of the branch: in a loop,
+// the next iteration's loads need not wait for the square root that this
+// iteration's branch depends on.
 #include "simt/kernel/kernel.h"
 #include "simt/ir/ir.h"
 
-// Whether threads come to the blocks of a set from one block alone, and neither
-// end there nor wait.
+// True if threads enter a set of blocks from one block alone, and neither end
+// nor wait inside.
 static bool is_closed(const struct kernel *kernel, const struct set *blocks,
                       int from)
 {
@@ -29,7 +26,7 @@ static bool is_closed(const struct kernel *kernel, const struct set *blocks,
     return true;
 }
 
-// Sets the place of one branch, if there is one, in the same round of all
+// Finds the reconvergence point of a branch, in the same iteration of all
 // loops, and marks the blocks whose lanes have been sent there.
 static void find_reconvergence(struct kernel *kernel, unsigned number)
 {

@@ -180,8 +180,8 @@ static bool loop_has(const struct kernel *kernel, int loop, int block)
            set_has(&kernel->loops[loop].blocks, (unsigned)block);
 }
 
-// A value that is read only where the very store that made it came before in
-// the same round of all loops: lanes that were not there do not read it.
+// True if each load follows the only store in the same iteration of all loops:
+// inactive lanes never load the slot, so the store needs no mask.
 static bool needs_no_mask(const struct kernel *kernel, const struct slot *slot)
 {
     if (slot->store_count != 1)

@@ -16,7 +16,7 @@ static bool is_slot(LLVMValueRef address)
     return LLVMIsAAllocaInst(address) != NULL;
 }
 
-// --- From round to round -----------------------------------------------------
+// --- From iteration to iteration ---------------------------------------------
 
 static bool is_stored_in(const struct kernel *kernel, LLVMValueRef variable,
                          int loop)
@@ -30,7 +30,7 @@ static bool is_stored_in(const struct kernel *kernel, LLVMValueRef variable,
     return false;
 }
 
-// Whether a value is the same in all rounds of a loop.
+// Whether a value is the same in all iterations of a loop.
 static bool stays_alike(const struct kernel *kernel, LLVMValueRef value,
                         int loop, int depth)
 {
@@ -76,7 +76,8 @@ static bool slot_counts_on(struct search *search, LLVMValueRef slot)
     return false;
 }
 
-// Whether each round makes a value out of what it was in the one before.
+// True if each iteration computes a value from its value in the iteration
+// before.
 static bool counts_on(struct search *search, LLVMValueRef value)
 {
     if (!LLVMIsAInstruction(value))
@@ -155,9 +156,8 @@ static bool finds_a_place(const struct kernel *kernel, LLVMValueRef exchange,
                           &been);
 }
 
-// A lock is taken by swapping what is expected to be the same each time, or by
-// exchanging for that. Of what is swapped otherwise, the first expectation is
-// loaded.
+// A lock is taken by an exchange, or by a compare-and-swap that expects the
+// same value each time. Other compare-and-swaps load the expected value first.
 static bool takes_a_lock(const struct kernel *kernel, LLVMValueRef at, int loop)
 {
     if (LLVMIsAAtomicCmpXchgInst(at))
@@ -171,8 +171,8 @@ static bool takes_a_lock(const struct kernel *kernel, LLVMValueRef at, int loop)
 
 // --- Flags -------------------------------------------------------------------
 
-// Whether an instruction looks at what other threads may change, and changes
-// nothing. Of the atomic functions that do so all sums have become an `or`.
+// True if an instruction reads memory that other threads may change, and
+// changes nothing. Atomic sums without effect have become an `or`.
 static bool is_look(LLVMValueRef at)
 {
     if (LLVMIsAAtomicRMWInst(at))
@@ -226,8 +226,8 @@ static bool stores_anything(const struct kernel *kernel, int loop)
     return false;
 }
 
-// A flag is awaited by looking at what nothing in a loop stores, until it lets
-// the thread go on.
+// A loop waits for a flag if it loads memory that no instruction of the loop
+// stores, and the loaded value decides whether the loop ends.
 static bool awaits_a_flag(const struct kernel *kernel, LLVMValueRef at)
 {
     if (!is_look(at))
@@ -257,7 +257,7 @@ void spin_loops_refuse(struct kernel *kernel)
 
 // --- Tier F ------------------------------------------------------------------
 
-// Atomic loads are of the prelude: it tries again what it has loaded so.
+// Atomic loads come from the prelude, which repeats a failed load itself.
 static bool may_wait(LLVMValueRef at)
 {
     return is_look(at) && (!LLVMIsALoadInst(at) || LLVMGetVolatile(at));
@@ -268,7 +268,7 @@ char *spin_loops_yield(LLVMModuleRef module)
     LLVMValueRef spin = LLVMGetNamedFunction(module, "rnl_spin");
     if (!spin)
         return NULL;
-    // What an atomic function does is seen where it is called.
+    // The effect of an atomic function is visible once the call is inlined.
     LLVMSetLinkage(spin, LLVMExternalLinkage);
     char *message = run_passes(
         module, "always-inline,function(sroa,"

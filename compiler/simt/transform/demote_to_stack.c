@@ -1,7 +1,7 @@
-// Numbers of 32 bits that thousands of instructions take, an index as a rule.
-// Code generation joins the copy that each of these makes with all before, and
-// where the number is widened, too, takes it from the wide one use by use. Such
-// a number lies on the stack instead, and is loaded once by each block.
+// Puts 32-bit numbers with thousands of uses, mostly indices, on the stack;
+// each block loads such a number once. Code generation joins the copy for each
+// use with all earlier copies, and extracts the number from a widened one use
+// by use.
 #include "simt/transform/transform.h"
 #include "simt/ir/ir.h"
 
@@ -55,7 +55,7 @@ static void replace_in(struct demoted *d, LLVMValueRef user)
     }
 }
 
-// Uses go from one list to another while they are replaced.
+// A replaced use moves from one list of uses to another.
 static void replace_all(struct demoted *d, unsigned count)
 {
     LLVMValueRef *users = simt_allocate(count * sizeof *users);

@@ -1,8 +1,7 @@
-// Comparisons and functions of halves are done for floats: LLVM would convert
-// and compute each lane by itself. It is the last to shorten floats that came
-// from halves, so that this comes behind it. Results are the same: what these
-// functions give for halves is a half, or, a root, rounded to more than twice
-// the bits first.
+// Computes comparisons and functions of halves as floats: LLVM would convert
+// and compute lane by lane. The pass comes last, since earlier passes shorten
+// floats that came from halves. Results are the same: the functions give a half
+// for halves, or, for roots, are rounded to more than twice the bits first.
 #include "simt/transform/transform.h"
 #include "simt/ir/ir.h"
 
@@ -35,8 +34,7 @@ static LLVMValueRef compare(LLVMBuilderRef b, LLVMValueRef at)
                          extended(b, LLVMGetOperand(at, 1)), "");
 }
 
-// The intrinsic that a call is of, where it is one of those that LLVM takes
-// apart.
+// The intrinsic of a call that LLVM would expand lane by lane, or 0.
 static unsigned taken_apart(LLVMValueRef call)
 {
     static const char *const names[] = {

@@ -1,13 +1,13 @@
-// Shared memory is written as early as it may be. Behind a barrier the stores
-// of all gangs stand together, before the loads of the next round. Where these
-// read parts of two stores they wait until both have left the processor's
-// queue; those that stand right behind the last load of what they overwrite
-// have left it by then.
+// Moves stores of shared memory up as far as possible. Behind a barrier the
+// stores of all gangs stand together, before the loads of the next iteration. A
+// load of parts of two stores waits until both stores have left the store
+// queue; a store right behind the last load of the overwritten bytes has left
+// the queue by then.
 #include "simt/transform/transform.h"
 #include "simt/analysis/analysis.h"
 #include "simt/ir/ir.h"
 
-// Blocks that lead to one whose stores they make.
+// Most predecessors of a block that receive its stores.
 enum { BEFORE_MOST = 2 };
 
 // Bytes of memory, counted from somewhere.
@@ -88,7 +88,8 @@ static void move_up(LLVMTargetDataRef layout, LLVMBuilderRef b,
 
 // --- Into the blocks before --------------------------------------------------
 
-// Those that lead to a block and to no other. 0 if others do, or too many.
+// Counts the predecessors of a block that have no other successor. 0 if another
+// block or too many blocks lead there.
 static unsigned find_before(LLVMBasicBlockRef block, LLVMBasicBlockRef *before)
 {
     unsigned count = 0;
@@ -105,7 +106,8 @@ static unsigned find_before(LLVMBasicBlockRef block, LLVMBasicBlockRef *before)
     return count;
 }
 
-// What a value of a block is in one before it; NULL if it is made there.
+// The value in a predecessor for a value of a block; NULL for a value that is
+// made in the block.
 static LLVMValueRef value_before(LLVMValueRef value, LLVMBasicBlockRef block,
                                  LLVMBasicBlockRef before)
 {

@@ -1,8 +1,7 @@
-// Bytes and shorts are computed with as ints, since C makes ints of them: a
-// vector then has half of the lanes that it could have. Where all numbers of an
-// expression fit into 16 bits, the expression is computed in 16 bits. The
-// result is the same in each bit, because each number is known by its range
-// (analysis/value_range.c) to fit with its sign or without one.
+// Computes an expression in 16 bits if all of its numbers fit. C widens bytes
+// and shorts to int, so a vector has half of the possible lanes. The result is
+// the same in each bit, because the range of each number
+// (analysis/value_range.c) fits with or without sign.
 #include "simt/transform/transform.h"
 #include "simt/analysis/analysis.h"
 #include "simt/ir/ir.h"
@@ -202,8 +201,8 @@ static void look_at(struct parts *parts, LLVMValueRef at)
         add(parts, at, PART_WIDENED, range);
 }
 
-// Whether all that uses a number is of its expression; else it must be there
-// in 32 bits, too.
+// True if all users of a number belong to the expression; otherwise the number
+// is needed in 32 bits as well.
 static bool is_used_inside(const struct parts *parts, LLVMValueRef value)
 {
     for (LLVMUseRef use = LLVMGetFirstUse(value); use;
@@ -231,8 +230,8 @@ static void weigh(struct parts *parts)
     }
 }
 
-// A result that is made wider takes two instructions more, one whose
-// expression is computed in 16 bits half of what it took.
+// Widening a result costs two instructions; an operation in 16 bits saves half
+// of its cost.
 static bool is_worth_it(const struct parts *parts, struct part *part)
 {
     const struct part *leader = leader_of(parts, part);
@@ -335,7 +334,7 @@ static LLVMValueRef replacement(LLVMBuilderRef b, const struct part *part)
                              fits_signed(part->range), "");
 }
 
-// From the last one on, so that what only serves others is used no more.
+// Goes backwards, so that instructions without further uses disappear.
 static void replace(LLVMBuilderRef b, const struct part *part)
 {
     if (part->kind != PART_WIDENED && LLVMGetFirstUse(part->at))

@@ -1,7 +1,7 @@
-// Long sums take turns. Unrolled gangs stand one after another, each perhaps a
-// chain of sums that wait for each other, and a processor does not look ahead
-// over enough chains to keep its units busy. Where nothing is written in
-// between, a few chains go on by one sum each.
+// Interleaves the chains of long sums. Unrolled gangs follow each other, often
+// each with a chain of dependent sums, and a processor does not look ahead over
+// enough chains to keep its units busy. If no store is in between, a few chains
+// advance by one sum in turn.
 #include "simt/transform/transform.h"
 #include "simt/ir/ir.h"
 
@@ -49,8 +49,7 @@ static bool is_free(LLVMValueRef value)
            LLVMIsAExtractElementInst(value);
 }
 
-// A sum goes on with the chain of the one that it adds to. False if it adds
-// two.
+// Adds a sum to the chain of its operand. False if two operands are chains.
 static bool find_chain(struct span *s, struct term *term)
 {
     for (unsigned i = 0; i < 2; i++) {
@@ -70,8 +69,8 @@ static bool find_chain(struct span *s, struct term *term)
     return true;
 }
 
-// What a sum is made of stands before it, and all else at the end. False if
-// anything would stand before what it is made of.
+// Moves the operands of sums up and all other instructions down. False if an
+// instruction would stand in front of its operand.
 static bool find_places(struct span *s)
 {
     const unsigned turns = target_sums_in_turn();

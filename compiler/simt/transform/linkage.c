@@ -70,8 +70,8 @@ void drop_used_list(LLVMModuleRef module)
     drop_global(module, "llvm.compiler.used");
 }
 
-// Variables are defined by the other module; what is constant may be twice, but
-// for the object's table, of which one is completed after linking.
+// The other module defines variables. A constant may be defined twice, except
+// the object's table, since only one table is completed after linking.
 void import_variables(LLVMModuleRef module)
 {
     for (LLVMValueRef g = LLVMGetFirstGlobal(module); g;

@@ -1,23 +1,23 @@
-// Loops in which a thread steps over the whole grid,
+// Interchanges grid-stride loops
 //
-//     for (i = its number; i < n; i += threads of the grid)
+//     for (i = thread index; i < n; i += threads of the grid)
 //
-// run gang by gang: a gang would go through all memory in steps of pages before
-// the next one reads the bytes beside its own. This pass puts a barrier into
-// such loops, in memory form, so that the gangs of a block take every round
-// together and read what lies in a row:
+// with the loop over the gangs of a block: a gang alone would walk through all
+// memory in steps of pages before the next gang reads the neighbouring bytes.
+// The pass puts a barrier into such a loop, in memory form, so that the gangs
+// of a block run every iteration together and read contiguous memory:
 //
 //     for (base = 0; base < n; base += step) {
-//         if (its number < n - base)
-//             the body, with i = base + its number
-//         barrier, in every few rounds
+//         if (thread index < n - base)
+//             the body, with i = base + thread index
+//         barrier, in every few iterations
 //     }
 //
-// All blocks count alike, so that several can go through it together
-// (codegen/block_coarsening.c). A few rounds at a time, because what threads
-// keep from one round to the next then stays in registers, and because memory
-// is fastest when it is read in several places at once. No sum here passes n,
-// so none wraps.
+// All blocks count alike, so that several blocks can run the loop together
+// (codegen/block_coarsening.c). A few iterations follow each other between
+// barriers: values that threads keep from one iteration to the next stay in
+// registers, and memory is fastest when several rows are read at once. No sum
+// here passes n, so no sum wraps.
 #include "simt/transform/transform.h"
 #include "simt/analysis/analysis.h"
 #include "simt/kernel/kernel.h"
@@ -61,7 +61,7 @@ static LLVMValueRef limit_of(struct builder *b, const struct grid_stride *l)
                     : again(b, l->limit);
 }
 
-// How far it is from the round's base, which is below, to the limit.
+// How far it is from the iteration's base, which is below, to the limit.
 static LLVMValueRef room_above(struct builder *b, const struct grid_stride *l,
                                LLVMValueRef base)
 {
@@ -74,7 +74,7 @@ static LLVMValueRef next_step(struct builder *b, const struct grid_stride *l)
     return widened(b, l, again(b, l->step));
 }
 
-// Whether there is a round after that of this base.
+// Whether there is a iteration after that of this base.
 static LLVMValueRef is_another(struct builder *b, const struct grid_stride *l,
                                LLVMValueRef base)
 {
@@ -127,8 +127,8 @@ static bool is_stored_inside(const struct grid_stride *l,
     return false;
 }
 
-// The variable that carries a value, which is computed in each round, to the
-// next round, or NULL.
+// The variable that carries a value, which is computed in each iteration, to
+// the next iteration, or NULL.
 static struct slot *carrier_of(const struct grid_stride *l,
                                const struct slot *computed)
 {
@@ -150,8 +150,8 @@ static struct slot *carrier_of(const struct grid_stride *l,
     return NULL;
 }
 
-// Whether a value is made of what lies in memory, so that it differs between
-// threads anyway.
+// True if a value depends on loaded memory and so differs between threads
+// anyway.
 static bool is_of_memory(const struct kernel *kernel, LLVMValueRef value,
                          int depth)
 {
@@ -167,8 +167,8 @@ static bool is_of_memory(const struct kernel *kernel, LLVMValueRef value,
     return false;
 }
 
-// After the loop, sums are read from what carries them from round to round:
-// barriers then keep them once.
+// After the loop, sums are read from what carries them from iteration to
+// iteration: barriers then keep them once.
 static void read_carriers(const struct grid_stride *l)
 {
     const struct kernel *kernel = l->kernel;
@@ -193,7 +193,8 @@ static void mark_late(const struct kernel *kernel, LLVMValueRef variable)
                         LLVMMDNodeInContext2(kernel->context, NULL, 0)));
 }
 
-// All threads leave together now, but with what their own last round stored.
+// All threads leave together now, but with what their own last iteration
+// stored.
 static void mark_late_slots(const struct grid_stride *l)
 {
     const struct kernel *kernel = l->kernel;
@@ -207,8 +208,8 @@ static void mark_late_slots(const struct grid_stride *l)
 
 // The blocks of the new loop, and its variables.
 struct changed {
-    LLVMBasicBlockRef begin, set, round, done, again, sync, next, end;
-    LLVMValueRef base, count;  // of the round; rounds since the barrier
+    LLVMBasicBlockRef begin, set, iteration, done, again, sync, next, end;
+    LLVMValueRef base, count;  // of the iteration; iterations since the barrier
 };
 
 static LLVMValueRef add_variable(struct builder *b, LLVMTypeRef type,
@@ -226,7 +227,7 @@ static struct changed make_blocks(struct builder *b)
     c.count = add_variable(b, b->type, "count");
     c.begin = start(b, "stride.begin");
     c.set = start(b, "stride.set");
-    c.round = start(b, "stride.round");
+    c.iteration = start(b, "stride.round");
     c.done = start(b, "stride.done");
     c.again = start(b, "stride.again");
     c.sync = start(b, "stride.sync");
@@ -255,7 +256,7 @@ static void cut_limit(struct builder *b, const struct grid_stride *l,
                    b->limit);
 }
 
-// Whether there may be a round at all.
+// Whether there may be a iteration at all.
 static LLVMValueRef is_one(struct builder *b, const struct grid_stride *l)
 {
     LLVMValueRef zero = LLVMConstNull(b->type);
@@ -278,8 +279,8 @@ static void build_round(struct builder *b, const struct grid_stride *l,
     LLVMBuildCondBr(b->ir, is_one(b, l), c->set, c->end);
     LLVMPositionBuilderAtEnd(b->ir, c->set);
     LLVMBuildStore(b->ir, zero, c->count);
-    LLVMBuildBr(b->ir, c->round);
-    LLVMPositionBuilderAtEnd(b->ir, c->round);
+    LLVMBuildBr(b->ir, c->iteration);
+    LLVMPositionBuilderAtEnd(b->ir, c->iteration);
     LLVMValueRef own = again(b, l->first);
     LLVMValueRef base = LLVMBuildLoad2(b->ir, b->type, c->base, "");
     if (l->cast)
@@ -293,17 +294,17 @@ static void build_round(struct builder *b, const struct grid_stride *l,
 }
 
 static void mark_rounds(const struct grid_stride *l, LLVMBasicBlockRef header,
-                        LLVMValueRef rounds)
+                        LLVMValueRef iterations)
 {
     LLVMContextRef context = l->kernel->context;
-    LLVMMetadataRef number = LLVMValueAsMetadata(rounds);
+    LLVMMetadataRef number = LLVMValueAsMetadata(iterations);
     LLVMSetMetadata(LLVMGetBasicBlockTerminator(header),
                     interchanged_kind(l->kernel),
                     LLVMMetadataAsValue(
                         context, LLVMMDNodeInContext2(context, &number, 1)));
 }
 
-// What comes after the body.
+// Builds the code behind the body.
 static void build_rest(struct builder *b, const struct grid_stride *l,
                        const struct changed *c)
 {
@@ -316,10 +317,10 @@ static void build_rest(struct builder *b, const struct grid_stride *l,
     LLVMValueRef both =
         LLVMBuildAnd(b->ir, fewer, is_another(b, l, c->base), "");
     LLVMBuildCondBr(b->ir, both, c->again, c->sync);
-    mark_rounds(l, c->round, most);
+    mark_rounds(l, c->iteration, most);
     LLVMPositionBuilderAtEnd(b->ir, c->again);
     add(b, c->base, next_step(b, l), c->base);
-    LLVMBuildBr(b->ir, c->round);
+    LLVMBuildBr(b->ir, c->iteration);
     LLVMPositionBuilderAtEnd(b->ir, c->sync);
     call_barrier(b);
     LLVMBuildCondBr(b->ir, is_another(b, l, c->base), c->next, c->end);

@@ -1,7 +1,7 @@
-// Loops whose condition stands at their end, as the optimiser makes of all. For
-// each it goes over what follows from what the loop counts, and over the blocks
-// behind it: in kernels of thousands of loops this takes most of the time. Here
-// it is done first, while variables are in memory.
+// Moves the conditions of loops to their ends while variables are in memory.
+// LLVM rotates all loops; for each loop, LLVM visits all dependents of the
+// counter and all later blocks, which takes most of the time in kernels of
+// thousands of loops.
 #include "simt/transform/transform.h"
 #include "simt/ir/ir.h"
 
@@ -13,8 +13,8 @@ struct rotation {
     unsigned loop_kind;           // of the marks of branches back
 };
 
-// Whether a block is left by a branch on what it alone computes, and calls
-// nobody.
+// True if a block ends with a branch on values that are computed and used only
+// in the block, without calls.
 static bool is_condition(LLVMBasicBlockRef header)
 {
     LLVMValueRef branch = LLVMGetBasicBlockTerminator(header);

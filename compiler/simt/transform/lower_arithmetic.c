@@ -1,6 +1,6 @@
-// Makes arithmetic and memory accesses do what they do on a GPU, where LLVM's
-// are undefined or a processor's trap: divisions, shifts, conversions to
-// integers, integers of odd sizes, bools of memory.
+// Gives arithmetic and memory accesses the results of a GPU where LLVM's are
+// undefined or a processor traps: divisions, shifts, conversions to integers,
+// integers of odd sizes, bools in memory.
 #include "simt/transform/transform.h"
 #include "simt/ir/ir.h"
 
@@ -137,9 +137,9 @@ static void replace_conversion(LLVMBuilderRef b, LLVMValueRef at,
 
 // --- Odd sizes ---------------------------------------------------------------
 
-// A structure of 3, 5, 6 or 7 bytes, as uchar3, is passed to functions and
-// returned as one integer, which lanes could not hold. It is stored and loaded
-// in pieces that are numbers, and is gone once the functions are inlined.
+// A structure of 3, 5, 6 or 7 bytes, such as uchar3, is passed and returned as
+// one integer, which lanes cannot hold. Stores and loads become pieces of plain
+// sizes, and the integer disappears once functions are inlined.
 static bool is_odd(LLVMTypeRef type)
 {
     if (LLVMGetTypeKind(type) != LLVMIntegerTypeKind)
@@ -237,8 +237,8 @@ static void replace_empty_asm(LLVMBuilderRef b, LLVMValueRef at)
 
 // --- Bools of memory ---------------------------------------------------------
 
-// C++ knows two. To CUDA's compiler any byte but 0 is true, and as a number it
-// is what it is.
+// C++ allows two values. To CUDA's compiler any byte but 0 is true, and as a
+// number the byte keeps its value.
 static void take_any_byte(LLVMBuilderRef b, LLVMValueRef at)
 {
     LLVMValueRef byte = LLVMGetOperand(at, 0);

@@ -17,8 +17,8 @@ static unsigned lane_count(LLVMValueRef vector)
     return LLVMGetVectorSize(LLVMTypeOf(vector));
 }
 
-// Of a mask that holds just the first lanes, a power of two of them, their
-// number; else 0.
+// The number of lanes of a mask that holds just the first lanes, a power of
+// two; otherwise 0.
 static unsigned first_lanes(LLVMValueRef mask)
 {
     unsigned count = 0, width = lane_count(mask);
@@ -71,7 +71,7 @@ static LLVMValueRef take_lanes(LLVMBuilderRef b, LLVMValueRef vector,
 
 // --- Masks that are known ----------------------------------------------------
 
-// Where a load has put its first lanes: what it loaded; else NULL.
+// The loaded value if the first lanes come from a load; otherwise NULL.
 static LLVMValueRef loaded_lanes(LLVMValueRef vector, unsigned count)
 {
     LLVMValueRef from = NULL;

@@ -1,12 +1,12 @@
-// Arrays of a thread's own as a GPU's local memory has them: an element of all
-// lanes is a row, so that lanes that agree on an index load and store vectors.
-// What is accessed in parts of several sizes, or given away, stays one copy
-// after another.
+// Interleaves private arrays as a GPU's local memory does: an element of all
+// lanes is a row, so that lanes with a uniform index load and store vectors. An
+// array that is accessed in several sizes, or whose address escapes, keeps one
+// copy per lane.
 #include "simt/transform/transform.h"
 #include "simt/kernel/kernel.h"
 #include "simt/ir/ir.h"
 
-// Elements that are set one by one, where they were set as bytes.
+// Most elements that a memset of bytes becomes.
 enum { SET_MOST = 64 };
 
 struct layout {
@@ -150,7 +150,7 @@ static void rewrite_address(const struct layout *w, LLVMBuilderRef b,
     LLVMInstructionEraseFromParent(address);
 }
 
-// What sets bytes sets elements.
+// Replaces a memset by stores of elements.
 static void rewrite_set(const struct layout *w, LLVMBuilderRef b,
                         LLVMValueRef call)
 {

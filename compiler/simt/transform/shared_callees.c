@@ -1,6 +1,7 @@
-// Functions that a large kernel calls so often that copies of them would take
-// long to compile. Where they compute one number from others, without branches
-// and memory, they stay functions, for one thread and for the lanes of vectors.
+// Keeps functions that a large kernel calls so often that copies would take
+// long to compile. A pure function that computes one number from its arguments
+// without branches stays a function, in a form for one thread and in a form for
+// vectors.
 #include "simt/transform/transform.h"
 #include "simt/analysis/analysis.h"
 #include "simt/ir/ir.h"
@@ -94,8 +95,8 @@ static bool has_simple_body(struct map *known, LLVMValueRef function)
     return at == NULL;
 }
 
-// Each function is gone over once: those that call others twice would be so
-// with the power of how deep they are. While it is, it is not one.
+// Visits each function once, since calls of calls would take exponential time.
+// A function that is being visited counts as not simple.
 static bool is_simple(struct map *known, LLVMValueRef function)
 {
     static bool no, yes = true;
@@ -119,8 +120,8 @@ static bool is_inlined(LLVMValueRef function)
         LLVMGetEnumAttributeKindForName(name, sizeof name - 1));
 }
 
-// What is one block shows then. Kernels must not be simplified before all is
-// inlined.
+// Simplified functions show whether they are one block. Kernels must not be
+// simplified before everything is inlined.
 static char *simplify(LLVMModuleRef module, const struct map *functions)
 {
     for (LLVMValueRef f = LLVMGetFirstFunction(module); f;

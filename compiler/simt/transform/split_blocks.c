@@ -1,18 +1,18 @@
-// Code generation takes time with the square of a block's length: it looks for
-// the uses of a value, for what must stay in order and for what is alive in all
-// of the block. Long blocks are cut into pieces for it.
+// Splits long blocks. Code generation takes time with the square of a block's
+// length: LLVM searches the whole block for uses of a value, for ordering
+// constraints and for live values.
 #include "simt/transform/transform.h"
 #include "simt/ir/ir.h"
 
 enum { BLOCK_MOST = 2000, PIECE = 1000 };  // instructions
 
-// What begins a block cannot begin a piece, and variables are the entry's.
+// A phi cannot begin a piece, and variables stay in the entry.
 static bool is_bound(LLVMValueRef at)
 {
     return LLVMIsAPHINode(at) || LLVMIsAAllocaInst(at);
 }
 
-// What a branch joins becomes one block again, what a switch joins does not.
+// LLVM merges blocks joined by a branch, but not blocks joined by a switch.
 static void cut_before(LLVMValueRef at)
 {
     LLVMBasicBlockRef block = LLVMGetInstructionParent(at);

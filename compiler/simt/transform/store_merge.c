@@ -1,7 +1,8 @@
-// Stores to one address under conditions become one at the end, of the last
-// value whose condition holds. Over thousands of branches all conditions and
-// values would wait for it, and be looked through again at each: stores are
-// merged within pieces of such a function only.
+// Limits the merging of conditional stores. LLVM merges stores to one address
+// under conditions into one store at the end, of the last value whose condition
+// holds. Over thousands of branches all conditions and values would stay live
+// and be searched again at each branch, so stores are merged within pieces of
+// such a function only.
 #include "simt/transform/transform.h"
 #include "simt/ir/ir.h"
 
@@ -12,7 +13,7 @@ enum { BLOCKS_SHORT = 1000, PIECES_MOST = 64, PIECE_LEAST = 100 };
 
 static const char fence[] = "llvm.sideeffect";
 
-// Such a call touches no memory that there is, but no store passes it.
+// A call that touches no memory but that no store may pass.
 static void put_fence(LLVMModuleRef module, LLVMBasicBlockRef block)
 {
     LLVMValueRef function = LLVMGetIntrinsicDeclaration(

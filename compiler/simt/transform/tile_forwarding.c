@@ -1,16 +1,16 @@
-// Shared variables that hold nothing but copies. A tile of an array is copied
-// to shared memory before a barrier and read behind it, once for each round of
-// a loop. GPUs need that; here the copy costs stores and loads, while the lines
-// it is made of are in the caches. Where all that is read of a variable are
-// rows that the blocks just before have copied from arrays, it is read from
-// there, and nothing is stored.
+// Forwards tiles: shared variables that only hold copies of arrays. A kernel
+// copies a tile of an array to shared memory before a barrier and reads the
+// tile behind the barrier, once per iteration. GPUs need the copy; on a CPU the
+// copy costs stores and loads, while the array's lines are in the caches. If
+// all loads of a variable read rows that the preceding blocks have copied from
+// arrays, the loads read the arrays, and the stores are deleted.
 #include "simt/transform/transform.h"
 #include "simt/analysis/analysis.h"
 #include "simt/ir/ir.h"
 
 #include <stdlib.h>
 
-// Numbers that are read of a row before those of another one.
+// Most loads of a row before the loads of the next row.
 enum { LEAST_OF_ROW = 8 };
 
 // A load or store of the variable.
@@ -118,7 +118,7 @@ static bool find_blocks(struct tile *t)
     return t->before_count > 0 && !is_before(t, t->reader);
 }
 
-// Whether an array that is an argument is what it was after it.
+// True if an instruction does not change the arrays of arguments.
 static bool keeps_arrays(LLVMValueRef at)
 {
     if (LLVMIsAStoreInst(at))
@@ -161,8 +161,8 @@ static const struct access *access_of(const struct tile *t, LLVMValueRef at)
     return NULL;
 }
 
-// The last store of a block that writes any of what a load reads. NULL if that
-// does not write all of it, or is no copy.
+// The last store of a block that writes any byte of a load. NULL if the store
+// writes only some of the bytes, or stores no copy.
 static const struct access *find_store(const struct tile *t,
                                        const struct access *load,
                                        LLVMBasicBlockRef block)
@@ -286,7 +286,8 @@ static LLVMValueRef carry_address(const struct tile *t,
 }
 
 // Where a row is, before a load of it: mostly at a difference from another row
-// that is the same in all rounds. Each address by itself would take a register.
+// that is the same in all iterations. Each address by itself would take a
+// register.
 static LLVMValueRef find_address(const struct tile *t, const struct row *row,
                                  LLVMValueRef load)
 {
@@ -303,7 +304,7 @@ static LLVMValueRef find_address(const struct tile *t, const struct row *row,
     return carry_address(t, row);
 }
 
-// Of an address so many bytes behind one.
+// The alignment of an address a number of bytes further.
 static unsigned alignment_behind(unsigned alignment, int64_t bytes)
 {
     while (bytes % alignment != 0)

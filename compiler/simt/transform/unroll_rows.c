@@ -1,25 +1,26 @@
-// Loops along memory, in which each lane goes through a row of its own: every
-// round would gather one number of each. A few rounds are made one, so that
-// what a lane loads in them is an access group (access_group.c), and one long
-// load.
+// Unrolls loops in which each lane walks along a row of memory of its own:
+// every iteration would gather one number per lane. A few iterations become
+// one, so that the loads of a lane form an access group
+// (kernel/access_groups.c) and one long load.
 #include "simt/transform/transform.h"
 #include "simt/ir/ir.h"
 
-// Instructions of a round, and of all rounds that become one.
-enum { ROUND_MOST = 48, UNROLLED_MOST = 192 };
-// Bytes that one load loads, rounds that become one, bytes of what a round goes
-// on by, values looked at.
+// Instructions of a iteration, and of all iterations that become one.
+enum { ITERATION_MOST = 48, UNROLLED_MOST = 192 };
+// Bytes of one load, iterations that become one, bytes that an iteration
+// advances, values visited.
 enum {
     LOADED = 16, COUNT_LEAST = 4, COUNT_MOST = 8, STEP_MOST = 8,
     VALUES_MOST = 200
 };
 
-// By how much a value grows from one round of a loop to the next, or from lane
-// to lane in x; FAR: by something that is not known, or not always the same.
+// By how much a value grows from one iteration of a loop to the next, or from
+// lane to lane in x; FAR: by something that is not known, or not always the
+// same.
 struct slopes {
     LLVMBasicBlockRef loop;       // of one block
     LLVMTargetDataRef layout;
-    bool lanes;                   // else rounds
+    bool lanes;                   // else iterations
     struct map phis;              // elsewhere: whether they are FAR, or not yet
     unsigned looked_at;
 };
@@ -62,7 +63,8 @@ static int64_t slope_of_distant_phi(struct slopes *s, LLVMValueRef phi)
     return slope;
 }
 
-// What a round adds to a phi of the loop, or to the address that it is.
+// The amount that an iteration adds to a phi of the loop, in bytes for an
+// address.
 static int64_t added_to(struct slopes *s, LLVMValueRef phi, LLVMValueRef next)
 {
     int64_t number;
@@ -77,7 +79,8 @@ static int64_t added_to(struct slopes *s, LLVMValueRef phi, LLVMValueRef next)
     return LLVMGetInstructionOpcode(next) == LLVMAdd ? number : FAR;
 }
 
-// In the loop: by what one round gives to the next, or what the first one has.
+// In the loop: the growth from one iteration to the next, or between lanes in
+// the first iteration.
 static int64_t slope_of_phi(struct slopes *s, LLVMValueRef phi)
 {
     for (unsigned i = 0; i < LLVMCountIncoming(phi); i++) {
@@ -119,7 +122,7 @@ static int64_t slope_of(struct slopes *s, LLVMValueRef value)
     case LLVMGetElementPtr:
         return slope_of_address(s, value);
     case LLVMSExt: case LLVMZExt:
-        // What is widened behind a sum is no access group: it may wrap.
+        // A sum that is widened may wrap and forms no access group.
         return s->lanes || LLVMIsAPHINode(operands[0])
                    ? slope_of(s, operands[0]) : slope_of_any(s, value);
     case LLVMAdd:
@@ -153,7 +156,7 @@ static bool is_loop(LLVMBasicBlockRef block)
                (LLVMGetSuccessor(branch, 1) == block);
 }
 
-// Whether nothing in it keeps loads of two rounds apart.
+// Whether nothing in it keeps loads of two iterations apart.
 static bool only_loads(LLVMBasicBlockRef block)
 {
     for (LLVMValueRef at = LLVMGetFirstInstruction(block); at;
@@ -176,31 +179,32 @@ static bool only_loads(LLVMBasicBlockRef block)
     return true;
 }
 
-// Whether it is known before the first round how many there are, and all lanes
-// begin to count at the same number: else they are apart, and take turns.
-static bool is_counted(struct slopes *rounds)
+// True if the number of iterations is known before the first one, and all lanes
+// begin to count at the same number. Other lanes would diverge and take turns.
+static bool is_counted(struct slopes *iterations)
 {
-    struct slopes lanes = {.loop = rounds->loop, .layout = rounds->layout,
-                           .lanes = true};
+    struct slopes lanes = {
+        .loop = iterations->loop, .layout = iterations->layout, .lanes = true};
     LLVMValueRef test = LLVMGetCondition(
-        LLVMGetBasicBlockTerminator(rounds->loop));
+        LLVMGetBasicBlockTerminator(iterations->loop));
     if (!LLVMIsAICmpInst(test))
         return false;
-    int64_t one = slope_of(rounds, LLVMGetOperand(test, 0));
-    int64_t other = slope_of(rounds, LLVMGetOperand(test, 1));
+    int64_t one = slope_of(iterations, LLVMGetOperand(test, 0));
+    int64_t other = slope_of(iterations, LLVMGetOperand(test, 1));
     if (one == FAR || other == FAR || (one == 0) == (other == 0))
         return false;
     return slope_of(&lanes, LLVMGetOperand(test, one == 0)) == 0;
 }
 
-// Bytes from one round to the next of what each lane loads from a row of its
-// own; 0: all load at one place, or beside each other, or it is too far.
-static unsigned step_along(struct slopes *rounds, LLVMValueRef load)
+// The bytes from one iteration to the next if each lane loads from a row of its
+// own. 0 if all lanes load one address or neighbouring ones, or the step is too
+// long.
+static unsigned step_along(struct slopes *iterations, LLVMValueRef load)
 {
-    struct slopes lanes = {.loop = rounds->loop, .layout = rounds->layout,
-                           .lanes = true};
+    struct slopes lanes = {
+        .loop = iterations->loop, .layout = iterations->layout, .lanes = true};
     LLVMValueRef address = LLVMGetOperand(load, 0);
-    int64_t step = slope_of(rounds, address);
+    int64_t step = slope_of(iterations, address);
     if (step == 0 || step > STEP_MOST || step < -STEP_MOST)
         return 0;
     int64_t apart = slope_of(&lanes, address);
@@ -211,28 +215,28 @@ static unsigned step_along(struct slopes *rounds, LLVMValueRef load)
 }
 
 // The least such step of which nothing is left out, or 0.
-static unsigned least_step(struct slopes *rounds)
+static unsigned least_step(struct slopes *iterations)
 {
     uint64_t used[STEP_MOST + 1] = {0};
-    for (LLVMValueRef at = LLVMGetFirstInstruction(rounds->loop); at;
+    for (LLVMValueRef at = LLVMGetFirstInstruction(iterations->loop); at;
          at = LLVMGetNextInstruction(at))
         if (LLVMIsALoadInst(at))
-            used[step_along(rounds, at)] +=
-                LLVMABISizeOfType(rounds->layout, LLVMTypeOf(at));
+            used[step_along(iterations, at)] +=
+                LLVMABISizeOfType(iterations->layout, LLVMTypeOf(at));
     for (unsigned step = 1; step <= STEP_MOST; step++)
         if (used[step] >= step)
             return step;
     return 0;
 }
 
-// How many rounds are to become one; 0: it is no such loop.
+// How many iterations become one; 0 for a loop that stays.
 static unsigned count_of(LLVMTargetDataRef layout, LLVMBasicBlockRef block)
 {
     unsigned size = block_size(block);
-    struct slopes rounds = {.loop = block, .layout = layout};
-    if (size > ROUND_MOST || !only_loads(block) || !is_counted(&rounds))
+    struct slopes iterations = {.loop = block, .layout = layout};
+    if (size > ITERATION_MOST || !only_loads(block) || !is_counted(&iterations))
         return 0;
-    unsigned step = least_step(&rounds);
+    unsigned step = least_step(&iterations);
     if (step == 0)
         return 0;
     unsigned most = UNROLLED_MOST / size < COUNT_MOST ? UNROLLED_MOST / size
@@ -275,7 +279,8 @@ struct counter {
     int64_t step;
 };
 
-// Of what a round gives to the next one; false: it is something else.
+// Finds the counter behind a value for the next iteration. False for another
+// value.
 static bool find_counter(LLVMBasicBlockRef loop, LLVMValueRef next,
                          struct counter *counter)
 {
@@ -293,7 +298,7 @@ static bool find_counter(LLVMBasicBlockRef loop, LLVMValueRef next,
     return LLVMGetIncomingValue(phi, back) == next;
 }
 
-// What `one` is when `other` has come to its limit.
+// The value of a counter when another counter has reached its limit.
 static LLVMValueRef last_of(LLVMBuilderRef b, const struct counter *one,
                             const struct counter *other, LLVMValueRef limit)
 {
@@ -324,9 +329,9 @@ static void compute_lasts(LLVMBuilderRef b, LLVMBasicBlockRef loop,
         }
 }
 
-// Behind a loop, what it has counted is computed from its limit instead: lanes
-// may leave one after another, so that what comes out of it would be taken to
-// differ between them, and the next loop, which goes on there, to be apart.
+// Behind a loop, computes the counters from the limit. Lanes may leave a loop
+// one after another, so values from inside would be varying, and the next loop,
+// which continues there, would diverge.
 static void replace_counters(LLVMBuilderRef b, LLVMBasicBlockRef loop)
 {
     LLVMValueRef branch = LLVMGetBasicBlockTerminator(loop);

@@ -1,7 +1,6 @@
-// What the host gives a kernel as an argument never points to what a block
-// shares, nor do gangs' frames lie there. Accesses are marked (alias scopes),
-// so that the optimiser may keep shared variables in registers while the kernel
-// goes through arrays and from one gang to the next.
+// Marks accesses with alias scopes: the arrays of arguments never overlap the
+// shared memory of a block or the frames of gangs. LLVM may then keep shared
+// variables in registers while the kernel walks through arrays and gangs.
 #include "simt/widen/widen.h"
 #include "simt/kernel/kernel.h"
 #include "simt/ir/ir.h"
@@ -31,8 +30,8 @@ void alias_mark(struct emitter *e, LLVMValueRef address, LLVMValueRef made)
         mark(e, made, shared);
 }
 
-// What is loaded once for all gangs has to stay in registers: with 16 of them
-// most goes to the stack instead.
+// A value that is loaded once for all gangs has to stay in a register: with 16
+// registers most values would be spilled.
 void alias_mark_frame(struct emitter *e, LLVMValueRef made)
 {
     if (target_vector_bytes() == 64)

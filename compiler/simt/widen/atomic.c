@@ -5,7 +5,7 @@
 #include "simt/kernel/kernel.h"
 #include "simt/ir/ir.h"
 
-// Instructions behind one another that make an index of what is read again.
+// Most instructions in a chain that recompute an index from memory.
 enum { REREAD_DEPTH = 4 };
 
 static LLVMValueRef combine(struct emitter *e, LLVMAtomicRMWBinOp how,
@@ -39,7 +39,7 @@ static LLVMValueRef combine(struct emitter *e, LLVMAtomicRMWBinOp how,
                            value, "");
 }
 
-// What one lane does. Returns the old value.
+// The operation of one lane. Returns the old value.
 static LLVMValueRef update_one(struct emitter *e, LLVMValueRef at, bool shared,
                                LLVMValueRef address, LLVMValueRef value)
 {
@@ -69,10 +69,10 @@ struct operand {
 
 // --- Indices that lanes read again -------------------------------------------
 
-// Lanes that each need their index take it from memory. What was loaded there
-// as a vector is still where it came from: it need not be stored for them.
+// Lanes that need their index one by one load the index from its original
+// memory, where a vector of indices was loaded from.
 
-// Whether nothing is written between a load and what stands behind it in its
+// True if no instruction writes between a load and a later instruction of its
 // block. Atomics on shared memory do not count: arguments do not point there.
 static bool is_unchanged(struct emitter *e, LLVMValueRef load, LLVMValueRef at)
 {
@@ -108,7 +108,7 @@ static bool is_row(struct emitter *e, LLVMValueRef value)
            slots_argument_array(e->kernel, address);
 }
 
-// Whoever else uses it must not find another value, should memory change.
+// Another user of the load must not find another value, should memory change.
 static bool can_reread(struct emitter *e, LLVMValueRef value, LLVMValueRef at,
                        unsigned depth)
 {
@@ -265,8 +265,8 @@ static LLVMValueRef pick_of_word(struct emitter *e,
     return address_at(e, operand, LLVMBuildTrunc(b, index, e->i32, ""));
 }
 
-// Four lanes a round: fewer rounds, and fewer loads beside those of what is
-// updated.
+// Four lanes per iteration: fewer iterations, and fewer loads beside the
+// updates.
 static void update_fours(struct emitter *e, const struct update *u)
 {
     struct lane_loop loop = lane_loop_begin(e, NULL);

@@ -1,10 +1,10 @@
-// Atomic operations of all lanes at one place: what they do together is found
-// first and done once, as if the lanes had come one after another.
+// Atomic operations of all lanes at one address: the lanes' values are reduced
+// first, and the operation is done once, as if the lanes had come in order.
 #include "simt/widen/widen.h"
 #include "simt/analysis/analysis.h"
 #include "simt/kernel/kernel.h"
 
-// Of lanes that are not there, what changes nothing.
+// Replaces the values of masked-off lanes by the identity.
 static LLVMValueRef values_of(struct emitter *e, LLVMValueRef at,
                               struct reduction reduction)
 {
@@ -24,7 +24,7 @@ static LLVMValueRef values_of(struct emitter *e, LLVMValueRef at,
     return LLVMBuildSelect(e->builder, e->mask, values, splat(e, none), "");
 }
 
-// The sum of what the lanes before each one add.
+// For each lane, the sum of the values of all earlier lanes.
 static LLVMValueRef sums_before(struct emitter *e, LLVMValueRef values)
 {
     LLVMValueRef sums = values, zero = LLVMConstNull(LLVMTypeOf(values));
@@ -47,8 +47,8 @@ static LLVMValueRef sum_on(struct emitter *e, LLVMValueRef begin,
     return call_intrinsic(e, "llvm.vector.reduce.fadd", &type, 1, arguments, 2);
 }
 
-// Sums of floats, in the order of the lanes, again if another thread has
-// changed what they were added to.
+// Adds floats in the order of the lanes, and repeats if another thread has
+// changed memory meanwhile.
 static void add_floats(struct emitter *e, LLVMValueRef at, LLVMValueRef address,
                        LLVMValueRef values, bool shared)
 {

@@ -43,7 +43,7 @@ static LLVMValueRef call_elementwise(struct emitter *e, LLVMValueRef at,
 
 // --- Parts of vectors --------------------------------------------------------
 
-// Of a vector that is shorter some lanes are there again.
+// Elements of a vector; a vector that is too short repeats its elements.
 static LLVMValueRef part_of(struct emitter *e, LLVMValueRef vector,
                             unsigned first, unsigned count)
 {
@@ -99,9 +99,9 @@ static LLVMValueRef fused(struct emitter *e, LLVMValueRef x, LLVMValueRef y,
                           (LLVMValueRef[]){x, y, z}, 3);
 }
 
-// One step of Newton's. Where that multiplies zero by infinity the estimate is
-// right. Processors that are short of multipliers are not of adders: a half is
-// a smaller exponent.
+// One Newton step. If the step multiplies zero by infinity, the estimate is
+// already right. The multipliers are the bottleneck, not the adders: halving is
+// a subtraction from the exponent.
 static LLVMValueRef call_estimate(struct emitter *e, LLVMValueRef at)
 {
     LLVMBuilderRef b = e->builder;
@@ -120,7 +120,7 @@ static LLVMValueRef call_estimate(struct emitter *e, LLVMValueRef at)
                            better, near, "");
 }
 
-// Of one number the root itself takes no longer.
+// For one number the exact root takes no longer.
 static LLVMValueRef call_root(struct emitter *e, LLVMValueRef at)
 {
     LLVMTypeRef type = LLVMTypeOf(at);

@@ -1,12 +1,12 @@
 // rnl_seldom_NAME(seldom, x, value) of the prelude is NAME(x) where `seldom`
-// holds, else `value`. It is one instruction to all that looks at a kernel: the
-// branch around the lanes that ask for it comes only with the vectors.
+// holds, else `value`. Analyses see one call; codegen adds the branch to the
+// cold path for the lanes that need it.
 #include "simt/widen/widen.h"
 #include "simt/ir/ir.h"
 
 #include <string.h>
 
-// One such lane after another, beside the kernel.
+// An outlined function that runs the cold path lane by lane.
 static LLVMValueRef make_function(struct emitter *e, LLVMValueRef call,
                                   const char *name, LLVMTypeRef type)
 {

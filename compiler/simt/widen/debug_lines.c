@@ -5,7 +5,7 @@
 #include <llvm-c/DebugInfo.h>
 #include <string.h>
 
-// One for all kernels: made with the first that has lines.
+// Shared by all kernels, and made with the first kernel that has lines.
 static LLVMDIBuilderRef builder;
 
 static void begin_unit(struct emitter *e, LLVMMetadataRef file)

@@ -35,8 +35,8 @@ static LLVMValueRef pick_by_turns(struct emitter *e, LLVMValueRef one,
     return pick(e, one, other, from);
 }
 
-// Lane i of vector `number`: which unit it is, counted through memory, and
-// where that is found; `sorts`: in memory, else in vectors of one unit each.
+// Lane i of vector `number`: the unit in memory order and the vector that holds
+// the unit. `sorts`: from memory order to vectors of one unit each.
 static LLVMValueRef pick_of_all(struct emitter *e, const LLVMValueRef *all,
                                 unsigned count, unsigned number, bool sorts)
 {

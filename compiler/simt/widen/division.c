@@ -20,7 +20,7 @@ static LLVMValueRef shift_right(struct emitter *e, LLVMValueRef vector,
 
 // --- By doubles --------------------------------------------------------------
 
-// Lanes that are not there divide by one.
+// Masked-off lanes divide by one.
 static LLVMValueRef safe_divisor(struct emitter *e, LLVMValueRef divisor)
 {
     LLVMValueRef vector = lanes_vector(e, divisor);
@@ -44,7 +44,7 @@ static LLVMValueRef quotient_of_doubles(struct emitter *e, LLVMValueRef up,
     LLVMTypeRef real = vector_type(e, LLVMDoubleTypeInContext(e->context));
     LLVMOpcode to = with_sign ? LLVMSIToFP : LLVMUIToFP;
     LLVMTypeRef wide = type;
-    // Of INT_MIN / -1, and of what has no sign.
+    // Handles INT_MIN / -1, and unsigned operands.
     if (!with_sign || LLVMGetIntTypeWidth(LLVMGetElementType(type)) == 32)
         wide = vector_type(e, e->i64);
     LLVMValueRef quotient =

@@ -34,7 +34,8 @@ LLVMValueRef emitter_function(struct emitter *e, const char *name,
     add_flag(function, "nounwind");
     prefer_wide_vectors(function);
     add_attribute(function, "probe-stack", "inline-asm");
-    // All tables lie in one section: a kernel would reach what others do.
+    // All jump tables lie in one section: a kernel would seem to reach the
+    // functions of others.
     add_attribute(function, "no-jump-tables", "true");
     return function;
 }

@@ -1,7 +1,7 @@
-// Accesses of lanes a constant number of bytes apart, where some take no part.
-// Such lanes are often those of a diagonal or a triangle: a mask begins or ends
-// among them, and half of the lanes may all be off. Each half is then gathered
-// or scattered by itself, or jumped over.
+// Masked accesses of strided lanes. The mask is often that of a diagonal or a
+// triangle: the active lanes begin or end within the gang, and half of the
+// lanes may all be off. Each half is gathered or scattered separately, or
+// skipped.
 #include "simt/widen/widen.h"
 #include "simt/analysis/analysis.h"
 #include "simt/ir/ir.h"
@@ -44,8 +44,8 @@ static LLVMValueRef places_of_half(struct emitter *e, LLVMValueRef first,
     return LLVMBuildGEP2(e->builder, e->i8, first, &all, 1, "");
 }
 
-// Gathers, or scatters if `value` is not NULL, the lanes of a half that are in
-// the mask, if there are any; returns what is gathered.
+// Gathers, or scatters `value` unless it is NULL, the active lanes of a half,
+// if any. Returns the gathered vector.
 static LLVMValueRef access_half(struct emitter *e, const struct half_row *row,
                                 LLVMValueRef value, unsigned half)
 {

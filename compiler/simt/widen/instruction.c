@@ -1,4 +1,5 @@
-// One instruction: cloned where all lanes agree, widened where they do not.
+// One instruction: cloned for uniform and affine values, widened for varying
+// values.
 #include "simt/widen/widen.h"
 #include "simt/analysis/analysis.h"
 
@@ -30,8 +31,8 @@ static void drop_promises(LLVMValueRef made)
     }
 }
 
-// What is affine only by a promise that may not hold in lane 0, in a form that
-// is affine without it; otherwise NULL.
+// A value that is affine only by a promise that may not hold in lane 0, in a
+// form that is affine without the promise; otherwise NULL.
 static LLVMValueRef clone_promised(struct emitter *e, LLVMValueRef at)
 {
     if (shape_of(&e->shapes, at).kind != SHAPE_AFFINE)

@@ -240,8 +240,8 @@ void lane_loop_end(struct emitter *e, struct lane_loop *loop)
     LLVMBuildStore(b, left, loop->left);
     LLVMValueRef more = LLVMBuildICmp(
         b, LLVMIntNE, left, number32(e, loop->all ? e->width : 0), "");
-    // One place for all lanes: processors learn by the place of a load which
-    // stores it depends on.
+    // One memory location for all lanes: processors predict a load's dependence
+    // on stores by the address of the load instruction.
     loop_hint(LLVMBuildCondBr(b, more, loop->head, loop->end),
               "llvm.loop.unroll.disable", 0);
     position(e, loop->end);

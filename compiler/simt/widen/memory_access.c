@@ -193,8 +193,7 @@ static LLVMValueRef row_addresses(struct emitter *e, LLVMValueRef base,
     return LLVMBuildGEP2(e->builder, e->i8, base, &offsets, 1, "");
 }
 
-// Lanes a constant number of bytes apart: processors load them one by one
-// faster than they gather.
+// Strided lanes: processors load elements one by one faster than they gather.
 static bool loads_apart(struct emitter *e, struct shape address)
 {
     return address.kind == SHAPE_AFFINE && !e->mask && !e->in_chain &&
@@ -341,7 +340,7 @@ static void store_row(struct emitter *e, LLVMValueRef at, LLVMValueRef value,
                               4));
 }
 
-// The number of the last active lane. One lane at least is active.
+// The number of the last active lane. At least one lane is active.
 static LLVMValueRef last_lane(struct emitter *e)
 {
     LLVMBuilderRef b = e->builder;
@@ -386,7 +385,7 @@ LLVMValueRef access_are_consecutive(struct emitter *e, LLVMValueRef address,
     return mask_is_full(e, LLVMBuildFreeze(b, equal, ""));
 }
 
-// The ways to load what is likely a row, and where they meet.
+// The two ways to load a likely row, and the block where they join.
 struct ways {
     LLVMBasicBlockRef end;
     LLVMValueRef values[4];

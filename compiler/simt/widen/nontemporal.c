@@ -1,8 +1,7 @@
-// Stores past the caches. A launch that writes more than a cache holds, over
-// arrays that it does not read, only drives out what others need there; and
-// each line is read from memory before it is written. Whole lines can be
-// written without either. That gains where a kernel does little else and writes
-// each place once.
+// Non-temporal stores. A launch that writes more than a cache holds, over
+// arrays that it does not read, evicts useful lines, and each line is read from
+// memory before it is written. Whole lines can be written without the cache.
+// That pays in a kernel that does little else and writes each address once.
 #include "simt/widen/widen.h"
 #include "simt/kernel/kernel.h"
 #include "simt/ir/ir.h"
@@ -56,8 +55,8 @@ static bool is_only_written(const struct emitter *e, LLVMValueRef array)
 
 // --- Loops -------------------------------------------------------------------
 
-// By how much a value changes with a round of a loop: 0 if not at all, or in
-// another way than by adding; ANY_AMOUNT if by what is no constant.
+// By how much a value changes with a iteration of a loop: 0 if not at all, or
+// in another way than by adding; ANY_AMOUNT if by what is no constant.
 #define ANY_AMOUNT UINT64_MAX
 
 static uint64_t scaled(uint64_t amount, uint64_t by)
@@ -81,8 +80,8 @@ static uint64_t shifted(uint64_t amount, LLVMValueRef by)
                  : times(amount, by);
 }
 
-// How many bytes the last operand of a sum counts, or of an address with one
-// index; 0: it is neither.
+// Bytes per unit of the last operand of a sum, or of an address with one index;
+// 0 for another instruction.
 static uint64_t unit_of(const struct kernel *kernel, LLVMValueRef sum)
 {
     switch (LLVMGetInstructionOpcode(sum)) {
@@ -100,7 +99,7 @@ static uint64_t unit_of(const struct kernel *kernel, LLVMValueRef sum)
     }
 }
 
-// What the loop, and not one inside of it, adds to a variable.
+// The amount that the loop, not an inner loop, adds to a variable.
 static uint64_t added_to(const struct kernel *kernel, int loop,
                          const struct slot *slot)
 {
@@ -110,7 +109,7 @@ static uint64_t added_to(const struct kernel *kernel, int loop,
         if (kernel->blocks[kernel_block_of(kernel, store)].loop != loop ||
             !LLVMIsAInstruction(sum) || unit_of(kernel, sum) == 0)
             continue;
-        // What is taken from something else comes back after two rounds.
+        // A number that is subtracted from comes back after two iterations.
         unsigned sides = LLVMGetInstructionOpcode(sum) == LLVMSub ? 1 : 2;
         for (unsigned k = 0; k < sides; k++) {
             LLVMValueRef one = slots_resolve(kernel, LLVMGetOperand(sum, k));
@@ -180,9 +179,9 @@ static unsigned size_of_work(const struct kernel *kernel)
     return size;
 }
 
-// Whether memory holds up what is done for each store of a row, so many bytes,
-// and each is to another place. In loops threads go far from each other: only
-// where one store writes a whole line.
+// True if memory limits the speed of a row's stores, of so many bytes, and each
+// store has another address. Threads in loops are far from each other, so there
+// one store has to write a whole line.
 static bool is_brief(const struct kernel *kernel, LLVMValueRef at,
                      uint64_t row)
 {
@@ -294,8 +293,8 @@ void row_store(struct emitter *e, const struct row *row)
         store_all(e, row, row->alignment, false);
 }
 
-// Such stores become visible in any order, until here. The fence of all
-// processors, so that nothing here is of one.
+// Non-temporal stores become visible in any order, until here. The fence exists
+// on all processors.
 void nontemporal_fence(struct emitter *e)
 {
     if (e->nontemporal)

@@ -40,8 +40,8 @@ static int loop_of(const struct kernel *kernel, LLVMValueRef at)
     return kernel->blocks[kernel_block_of(kernel, at)].loop;
 }
 
-// Whether that loop, and none in it, has this load of an argument's array. NONE
-// is what is outside of loops.
+// True if the loop itself, not an inner loop, has this load of an argument's
+// array. NONE stands for the code outside of loops.
 static bool loop_reads(const struct kernel *kernel, int loop, LLVMValueRef at)
 {
     return LLVMIsALoadInst(at) && loop_of(kernel, at) == loop &&
@@ -49,8 +49,8 @@ static bool loop_reads(const struct kernel *kernel, int loop, LLVMValueRef at)
            slots_argument_array(kernel, LLVMGetOperand(at, 0));
 }
 
-// How many rows a loop reads. What gangs that go along several of them read
-// beside an earlier one is of the same.
+// The number of rows that a loop reads. A load beside an earlier load belongs
+// to the same row.
 static unsigned rows_of(struct emitter *e, int loop)
 {
     const struct kernel *kernel = e->kernel;
@@ -88,12 +88,12 @@ static uint64_t ahead_outside(struct emitter *e, LLVMValueRef at)
     return ahead_of_each(rows_of(e, NONE));
 }
 
-// How far ahead of a row memory is asked for, or 0. In most loops a thread may
-// step far, so that nothing foresees where it reads; the next gang reads
-// beside this one, after all its rounds. In those over the grid gangs go along
-// as many rows at once as they take rounds.
+// The distance in bytes to prefetch ahead of a row, or 0. In most loops a
+// thread may take long steps, which no hardware prefetcher follows; the next
+// gang reads beside this gang, after all iterations. In grid-stride loops gangs
+// walk along as many rows at once as they take iterations.
 static uint64_t ahead_of(struct emitter *e, LLVMValueRef at, uint64_t row,
-                         unsigned rounds)
+                         unsigned iterations)
 {
     const struct kernel *kernel = e->kernel;
     int loop = loop_of(kernel, at);
@@ -101,9 +101,9 @@ static uint64_t ahead_of(struct emitter *e, LLVMValueRef at, uint64_t row,
         return 0;
     if (loop == NONE)
         return ahead_outside(e, at);
-    if (rounds > 0)
+    if (iterations > 0)
         return is_first_of_row(kernel, at)
-                   ? ahead_of_each(rows_of(e, loop) * rounds) : 0;
+                   ? ahead_of_each(rows_of(e, loop) * iterations) : 0;
     return loop_has_barrier(kernel, &kernel->loops[loop]) ? 0 : row;
 }
 
@@ -114,11 +114,11 @@ static bool is_asked_for(struct emitter *e, LLVMValueRef at)
     return group && group->items[0].at != at;
 }
 
-// The next rounds begin where the group did, as many rows of the grid further
-// on as it takes rounds. For a processor that foresees rows, what is asked for
-// inside a row is what is read anyway.
+// The next iterations begin where the coarsened blocks began, one row of the
+// grid further per iteration. If the hardware prefetcher follows rows, a
+// prefetch inside a row is not needed.
 static LLVMValueRef elements_ahead(struct emitter *e, uint64_t ahead,
-                                   unsigned rounds)
+                                   unsigned iterations)
 {
     LLVMBuilderRef b = e->builder;
     LLVMValueRef threads = number32(e, ahead);
@@ -135,7 +135,7 @@ static LLVMValueRef elements_ahead(struct emitter *e, uint64_t ahead,
     }
     LLVMValueRef past = LLVMBuildSub(b, row, minimum(e, row, threads), "");
     LLVMValueRef next = LLVMBuildSub(
-        b, LLVMBuildMul(b, grid, number32(e, rounds), ""), past, "");
+        b, LLVMBuildMul(b, grid, number32(e, iterations), ""), past, "");
     LLVMValueRef inside = LLVMBuildICmp(
         b, LLVMIntULT, LLVMBuildAdd(b, own, threads, ""), row, "");
     LLVMValueRef soon = target_foresees_rows() ? number32(e, 0) : threads;
@@ -149,16 +149,16 @@ void prefetch_row(struct emitter *e, LLVMValueRef at, LLVMValueRef address,
     if (is_asked_for(e, at))
         return;
     uint64_t row = size * e->width;
-    unsigned rounds =
+    unsigned iterations =
         interchanged_iterations(e->kernel, loop_of(e->kernel, at));
-    uint64_t ahead = ahead_of(e, at, row, rounds);
+    uint64_t ahead = ahead_of(e, at, row, iterations);
     if (ahead == 0)
         return;
     LLVMValueRef bytes = number64(e, ahead);
-    if (rounds > 0)
-        bytes =
-            LLVMBuildMul(e->builder, elements_ahead(e, ahead / size, rounds),
-                         number64(e, size), "");
+    if (iterations > 0)
+        bytes = LLVMBuildMul(e->builder,
+                             elements_ahead(e, ahead / size, iterations),
+                             number64(e, size), "");
     prefetch(e, LLVMBuildGEP2(e->builder, e->i8, address, &bytes, 1, ""), 0,
              row);
 }

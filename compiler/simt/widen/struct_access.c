@@ -1,7 +1,7 @@
-// Frames: what lanes have of a group, such as the members of a struct, lies
-// interleaved in memory. Where aggregates follow each other, all of them are
-// loaded or stored in a row and the members sorted; elsewhere members that
-// share a word are loaded or stored as one.
+// Structs: the accesses of a group, such as the members of a struct, lie
+// interleaved in memory for all lanes. Where structs follow each other, all
+// structs are loaded or stored as one row and the members deinterleaved;
+// elsewhere members that share a word are loaded or stored as one number.
 #include "simt/widen/widen.h"
 #include "simt/analysis/analysis.h"
 #include "simt/kernel/kernel.h"
@@ -59,7 +59,7 @@ static void use_address(struct aggregate *aggregate,
     aggregate->place = item->offset;
 }
 
-// What can still be loaded together with `at`, by its address.
+// The members that can still be loaded together with `at`.
 static struct aggregate
 loads_from(struct emitter *e, const struct access_group *group, LLVMValueRef at)
 {
@@ -76,7 +76,7 @@ loads_from(struct emitter *e, const struct access_group *group, LLVMValueRef at)
     return aggregate;
 }
 
-// What is stored together, by the address of the last one: the same for each.
+// The members that are stored together with the group's last store.
 static struct aggregate stores_of(struct emitter *e,
                                   const struct access_group *group)
 {
@@ -228,7 +228,7 @@ static LLVMValueRef member_of(struct emitter *e, const LLVMValueRef *units,
     return LLVMBuildTrunc(e->builder, bits, vector_type(e, type), "");
 }
 
-// Puts the bits of one there. What is NULL is still nothing.
+// Inserts the bits of a member. NULL stands for no bits so far.
 static void put_member(struct emitter *e, LLVMValueRef *units, unsigned unit,
                        uint64_t offset, LLVMValueRef bits, uint64_t size)
 {
@@ -293,7 +293,7 @@ static LLVMValueRef row_address(struct emitter *e,
     return at_offset(e, base, (uint64_t)(aggregate->low - aggregate->place));
 }
 
-// Vector `number` of the row. The last one may reach too far: then it begins
+// Vector `number` of the row. The last vector may reach too far and then begins
 // earlier.
 static LLVMValueRef load_units(struct emitter *e,
                                const struct aggregate *aggregate,
@@ -343,9 +343,8 @@ static bool is_in(const struct grouped_access *item, int64_t low, int64_t high)
     return item->offset >= low && item->end <= high;
 }
 
-// What of a aggregate lies in so many bytes from its item number `first` on:
-// two or more members, which end no earlier where they are stored, and begin
-// there.
+// The members within a number of bytes from item `first` on: two or more, which
+// for a store also begin and end within these bytes.
 static bool find_word(const struct aggregate *aggregate, unsigned first,
                       int64_t size, struct aggregate *word)
 {
@@ -385,8 +384,8 @@ static unsigned lowest_of(const struct aggregate *aggregate)
     return lowest;
 }
 
-// The next word of a aggregate, out of which it is taken, of 16 bytes where it
-// may be long; false: there is none.
+// The next word of a struct and its members, of 16 bytes if the word may be
+// long. False after the last word.
 static bool take_word(struct aggregate *aggregate, bool longs,
                       struct aggregate *word)
 {
@@ -475,7 +474,7 @@ static void store_word(struct emitter *e, const struct aggregate *word)
 
 // --- Likely rows -------------------------------------------------------------
 
-// Where lanes are all over memory: by words, and else one by one.
+// For scattered lanes: word by word, and otherwise member by member.
 static void load_places(struct emitter *e, struct aggregate aggregate)
 {
     struct aggregate rest = aggregate, word;

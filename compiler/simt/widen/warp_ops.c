@@ -1,4 +1,5 @@
-// What the lanes of a warp do together. A gang of 32 lanes is a warp.
+// Warp functions: operations across the lanes of a warp. A gang of 32 lanes is
+// a warp.
 #include "simt/widen/widen.h"
 #include "simt/ir/ir.h"
 

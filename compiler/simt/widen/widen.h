@@ -33,7 +33,7 @@ struct emitter {
     LLVMMetadataRef line;          // of the function, or NULL: no debug lines
     LLVMTypeRef i1, i8, i32, i64, pointer, mask_type, void_type;
 
-    // Of the launch
+    // The launch
     LLVMValueRef run, arguments, block_size[3], grid_size[3];
     struct map shared;             // thread-local variables to addresses, or to
                                    // offsets in the memory of coarsened blocks
@@ -41,7 +41,7 @@ struct emitter {
     LLVMMetadataRef shared_scope;  // alias scope of shared memory
     bool nontemporal;              // there are non-temporal stores
 
-    // Of blocks that run together: see codegen/block_coarsening.c
+    // Blocks that run together: see codegen/block_coarsening.c
     struct coarsening {
         bool used;
         bool rows;                 // blocks follow each other in each row
@@ -52,14 +52,14 @@ struct emitter {
         LLVMValueRef shared;       // shared memory of the current block
     } coarse;
 
-    // Of the gang
+    // The gang
     LLVMValueRef block_index[3];
     LLVMValueRef thread[3];        // of lane 0, or of all lanes (packed)
     LLVMValueRef first;            // linear index of lane 0's thread
     LLVMValueRef active;           // lanes that are threads of the block
     LLVMValueRef frame;            // memory of the gang, or NULL
 
-    // Of the region: from a barrier (NONE: from the begin) to the next barriers
+    // The region: from a barrier (NONE: from the begin) to the next barriers
     int barrier;
     LLVMValueRef *slots;           // memory of simple slots: slot_memory
     LLVMValueRef begun;            // end of the code that zeroes slots
@@ -84,7 +84,7 @@ struct emitter {
     LLVMValueRef vote_count, vote_total;    // at the barrier ahead
     LLVMValueRef voted_count, voted_total;  // at the barrier behind
 
-    // Of the block
+    // The current block
     LLVMValueRef mask;             // lanes that execute it; NULL: all
     bool in_chain;                 // other lanes may be in other blocks
     struct map values;             // instruction to struct lanes
