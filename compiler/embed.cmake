@@ -17,7 +17,7 @@ macro(add_file path)
 endmacro()
 
 # The core once, and each optional part once it is asked for: headers include
-# this text again to ask for more. See parts.c. Functions of the prelude round as
+# this text again to ask for more. See source/prelude_sections.c. Functions of the prelude round as
 # they are written, also where the user lets the compiler regroup sums.
 string(CONCAT one "#pragma GCC system_header\n"
        "#pragma clang force_cuda_host_device begin\n"
@@ -54,7 +54,7 @@ add()
 string(REGEX REPLACE "(..)" "0x\\1," bytes "${text}")
 string(REGEX REPLACE "(................................................................................)"
        "\\1\n" bytes "${bytes}")
-file(WRITE ${OUTPUT}.new "#include \"cc.h\"
+file(WRITE ${OUTPUT}.new "#include \"source/source.h\"
 
 const char cc_prelude[] = {\n${bytes}0};
 const size_t cc_prelude_size = sizeof cc_prelude - 1;

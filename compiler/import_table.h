@@ -1,7 +1,8 @@
-// What a cpu object may ask of the process that loads it: functions of numbers
-// and of memory, which compilers call themselves or the prelude declares. A
-// kernel that names another function, such as `system`, does not get that of
-// the host. runnel-cc checks what it has linked, the library what it loads.
+// The symbols that a cpu object may import from the loading process: functions
+// of numbers and memory, which compilers call themselves or the prelude
+// declares. A kernel that names another function, such as `system`, does not
+// get the host's. runnel-cc checks the linked object, the library checks the
+// loaded object.
 #pragma once
 
 #include <stdbool.h>
@@ -28,7 +29,7 @@ static const char *const import_vectors[] = {
 static const char *const import_others[] = {
     "memcpy", "memmove", "memset", "memcmp", "bcmp", "strlen", "abs", "labs",
     "llabs",
-    // Of the C library for code as compilers make it: thread-local memory, the
+    // Symbols of the C library for compiled code: thread-local memory, the
     // stack protector, and the processor's features.
     "__tls_get_addr", "__stack_chk_fail", "__getauxval"};
 

@@ -23,8 +23,7 @@ enum option_owner {
     OF_CPU,     // Runnel's own, for cpu contexts
 };
 
-// X(name, other spelling or NULL, what it takes, whose it is, what runnel-cc
-// does about it)
+// X(name, other spelling or NULL, kind of value, owner, handler of runnel-cc)
 #define OPTION_TABLE(X) \
     X("--tier", NULL, TAKES_VALUE, OF_CPU, set_tier) \
     X("--target", NULL, TAKES_VALUE, OF_CPU, set_target) \
@@ -127,8 +126,8 @@ static const struct option_rule option_rules[] = {
 #undef OPTION_RULE
 };
 
-// What options mean that are often tried, by how they begin; the last row is
-// for all others.
+// Advice for unknown options that users often try, by their beginnings; the
+// last row is for all others.
 static const struct option_advice {
     const char *start, *advice;
 } option_advices[] = {
@@ -165,7 +164,7 @@ static inline const char *option_advice(const char *option)
     return row->advice;
 }
 
-// What follows the name in an option of that name, or NULL.
+// The text behind the name if a word is that option, or NULL.
 static inline const char *option_behind(const struct option_rule *rule,
                                         const char *name, const char *option)
 {
@@ -182,7 +181,7 @@ static inline const char *option_behind(const struct option_rule *rule,
     return joined || rest[0] == 0 || rest[0] == '=' ? rest : NULL;
 }
 
-// The row of an option and what follows its name; NULL if it is none.
+// The row of an option and the text behind its name; NULL if unknown.
 static inline const struct option_rule *option_find(const char *option,
                                                     const char **rest)
 {

@@ -98,8 +98,10 @@ def target(root, path, quote, name):
     if quote == '"':
         # Tests of a part of the house see that part's own headers.
         part = path.parts[1] if path.parts[0] == "tests" else "src"
-        for base in (root / path.parent, root / "src", root / part,
-                     root / "compiler" / part, root / "tests/support", root):
+        room = "compiler" if path.parts[0] == "compiler" else "src"
+        for base in (root / path.parent, root / room, root / "src",
+                     root / part, root / "compiler", root / "tests/support",
+                     root):
             file = (base / name).resolve()
             if file.is_file() and root in file.parents:
                 return {folder(file.relative_to(root))}

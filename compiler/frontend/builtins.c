@@ -1,5 +1,5 @@
 // builtins.o as bytes of this program.
-#include "../cc.h"
+#include "frontend/clang.h"
 
 __asm__(".section .rodata\n"
         ".globl cc_builtins, cc_builtins_end\n"

@@ -1,8 +1,8 @@
-// clang, the SIMT compiler and lld as functions. Kernels go from one to the
-// other in memory; linked statically, at fixed addresses, they start in a tenth
-// of the time that clang takes, which spends it on relocations of LLVM's shared
-// libraries.
-#include "source.h"
+// clang, the SIMT compiler and lld as functions. Kernels stay in memory between
+// them. Linked statically, at fixed addresses, they start in a tenth of the
+// time of the clang program, which spends its time on relocations of LLVM's
+// shared libraries.
+#include "frontend/frontend.h"
 
 #include <clang/Basic/Version.h>
 #include <clang/CodeGen/BackendUtil.h>
@@ -64,8 +64,8 @@ static void on_fatal(void *, const char *reason, bool own_fault)
 
 // --- clang -------------------------------------------------------------------
 
-// What the driver looks for, such as gcc and configuration files, has no say in
-// how kernels are compiled: it sees no files.
+// The driver's searches, for gcc and configuration files, must not influence
+// the compilation: the driver sees no files.
 static llvm::IntrusiveRefCntPtr<llvm::vfs::FileSystem> no_files()
 {
     llvm::SmallString<256> here;
@@ -130,8 +130,8 @@ static void speak_cuda(clang::LangOptions &language)
 
 LLD_HAS_DRIVER(elf)
 
-// Without libraries, which does where none are needed; otherwise linker.c finds
-// out what is missing.
+// Without libraries, which does where none are needed; otherwise
+// driver/linker.c finds out what is missing.
 static void link_object(const simt_job &job)
 {
     const arguments words = {"ld.lld", "--threads=1", SIMT_LINK_WORDS,
@@ -139,7 +139,8 @@ static void link_object(const simt_job &job)
     lld::elf::link(words, llvm::nulls(), llvm::nulls(), false, false);
 }
 
-// Makes job.object of the objects of several processes, since elf.c reads one.
+// Makes job.object of the objects of several processes, since object/elf.c
+// reads one.
 static bool join_objects(const simt_job &job, int count)
 {
     std::vector<std::string> paths;

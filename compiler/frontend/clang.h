@@ -4,7 +4,7 @@
 // and ends the process on internal errors. Diagnostics go to standard error.
 #pragma once
 
-#include "../simt/simt.h"
+#include "simt/simt.h"
 
 #include <stddef.h>
 
@@ -29,7 +29,6 @@ struct clang_source {
 
 #define CLANG_EXPRESSIONS "rnl_expressions"
 #define CLANG_TABLE "rnl_table"
-#define CLANG_RECORDS "rnl_records"  // the file that these texts are in
 extern const char clang_pragmas[];
 
 // The version of the clang that is linked in, such as "19.1.7".
@@ -40,14 +39,17 @@ const char *clang_processor(void);
 
 // Compiles a source. Returns 0, 1 for its errors, or CLANG_CRASHED. Standard
 // output has a line for each kernel, "k NAME", before lines for `simt`'s
-// callbacks, which tiers.c reads; with `simt`, the linker makes SIMT_LINKED of
-// the object.
+// callbacks, which driver/tiers.c reads; with `simt`, the linker makes
+// SIMT_LINKED of the object.
 int clang_compile(const struct clang_source *source);
 
 // Links, by the words of ld.lld's command line, words[0] its name. 0 or 1.
 int clang_link(const char *const *words, size_t count);
 
 enum { CLANG_CRASHED = 70 };
+
+// builtins.o: functions that compilers call themselves, such as __divti3.
+extern const char cc_builtins[], cc_builtins_end[];
 
 #ifdef __cplusplus
 }

@@ -1,7 +1,7 @@
 // Where NVRTC is more lenient than clang. The linker (--wrap) has clang call
 // the functions of this file, and clang's own get names that begin with
 // __real_.
-#include "source.h"
+#include "frontend/frontend.h"
 
 #include <clang/AST/Attr.h>
 #include <clang/AST/DeclCXX.h>

@@ -1,7 +1,7 @@
-// In CUDA alignas may follow __shared__ and its like, which are attributes
-// there. In C++ it has to come before the words that they stand for, but an
-// attribute of GNU's need not. int(x) is a number, or with a type for x that of
-// a function, so either can be asked for.
+// CUDA allows alignas behind __shared__ and similar specifiers, which are
+// attributes in CUDA. In C++ alignas has to come before them, but a GNU
+// attribute need not. int(x) is a number, or for a type x a function type, so
+// the macro can test for either.
 template <class> struct rnl_parameter;
 template <class T> struct rnl_parameter<int(T)> {
     static constexpr size_t alignment = alignof(T);

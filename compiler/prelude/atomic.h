@@ -27,8 +27,8 @@ template <class Bits, class T, class F> RNL_INLINE T rnl_replace(T *p, F f)
     RNL_ATOMIC(atomicMax, type, return rnl_replace<bits>(                    \
         p, [=](type old) { return v > old ? v : old; }))
 
-// The SIMT compiler makes what is one operation, and not a loop, fast on shared
-// memory, and where all lanes do it at one place.
+// The SIMT compiler makes a single operation, unlike a loop, fast on shared
+// memory, and where all lanes use one address.
 #if defined(RNL_SIMT)
 #define RNL_ATOMIC_ONE(name, type, fetch)                                    \
     RNL_ATOMIC(name, type, return fetch(p, v, __ATOMIC_RELAXED))
@@ -45,7 +45,7 @@ template <class Bits, class T, class F> RNL_INLINE T rnl_replace(T *p, F f)
 #endif
 
 // An atomic function that leaves memory as it is asks whether another thread
-// has acted. The SIMT compiler sees that by itself (simt/spin.c).
+// has acted. The SIMT compiler sees that by itself (simt/kernel/spin_loops.c).
 #if defined(RNL_SIMT)
 #define RNL_IS(value, same) false
 #else

@@ -1,5 +1,5 @@
 // Clusters: blocks that run together and reach each other's shared memory.
-// Without them, as on processors other than x86-64, a block is one by itself.
+// Without clusters, as on processors other than x86-64, each block is alone.
 
 // Dimensions of the cluster; zeros for a launch without one.
 RNL_GETTER(rnl_cluster_size_x, rnl_state.run->cluster[0])
@@ -63,8 +63,9 @@ RNL_INLINE unsigned int __clusterRelativeBlockRank()
     return index.x + size.x * (index.y + size.y * index.z);
 }
 
-// The memories of a cluster's blocks lie one behind the other. Numbers, as the
-// compiler may take an address of a variable for one of that very variable.
+// The memories of a cluster's blocks follow each other. Addresses are numbers
+// here, since the compiler may take the address of a variable for that very
+// variable.
 RNL_INLINE void *__cluster_map_shared_rank(const void *address,
                                            unsigned int rank)
 {
@@ -82,8 +83,8 @@ RNL_INLINE unsigned int __cluster_query_shared_rank(const void *address)
                                  rnl_cluster_memory()) / stride);
 }
 
-// All of a barrier is in the wait. One thread waits for the other blocks; any
-// may have ended.
+// The wait does all of a barrier's work. One thread waits for the other blocks;
+// any thread may have ended.
 RNL_INLINE void __cluster_barrier_arrive() {}
 RNL_INLINE void __cluster_barrier_arrive_relaxed() {}
 RNL_INLINE void __cluster_barrier_wait(int rnl_line = __builtin_LINE())

@@ -1,5 +1,5 @@
-// <cmath>, and what <cstdlib> and <algorithm> add to it: CUDA's functions by
-// their names in C++.
+// <cmath>, with additions of <cstdlib> and <algorithm>: CUDA's functions under
+// their C++ names.
 namespace std {
 using ::abs;
 using ::acos;

@@ -14,7 +14,7 @@ template <class T> struct rnl_bare<T &&> {
 
 #define RNL_LOAD(name) \
     template <class T> RNL_INLINE T name(const T *p) { return *p; }
-// What is stored is converted to what it is stored as.
+// Converts a value to the type in memory.
 #define RNL_STORE(name)                                               \
     template <class T>                                                \
     RNL_INLINE void name(T *p, typename std::rnl_bare<T>::type value) \
@@ -52,7 +52,7 @@ extern "C" void *memset(void *, int, size_t) noexcept;
 extern "C" int memcmp(const void *, const void *, size_t) noexcept;
 extern "C" size_t strlen(const char *) noexcept;
 
-// What code with virtual functions refers to.
+// Symbols that code with virtual functions refers to.
 extern "C" __attribute__((weak)) void __cxa_pure_virtual()
 {
     rnl_trap("a pure virtual function was called", nullptr, 0);
@@ -75,7 +75,8 @@ constexpr T &&forward(typename rnl_bare<T>::type &&value) noexcept
     return static_cast<T &&>(value);
 }
 
-// What the compiler makes of braces: these two members, in this order.
+// The compiler makes an initializer list of braces: these two members, in this
+// order.
 #ifndef RNL_NO_LIST
 template <class T> class initializer_list {
     const T *first;

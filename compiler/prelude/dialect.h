@@ -15,7 +15,7 @@
 #define RNL_LAUNCH_BOUNDS(threads, blocks, ...) \
     __attribute__((launch_bounds(threads, blocks)))
 #define __launch_bounds__(...) RNL_LAUNCH_BOUNDS(__VA_ARGS__, 0, 0)
-// clang 19 has no attribute for it: frontend/records.cpp reads this one.
+// clang 19 has no such attribute: frontend/kernel_table.cpp reads this one.
 #define __cluster_dims__(...) \
     __attribute__((annotate("rnl.cluster", __VA_ARGS__)))
 #define __maxnreg__(...)
@@ -28,12 +28,12 @@
 #define __forceinline__ __inline__ __attribute__((always_inline))
 #define __inline_hint__ __inline__
 
-// What is looked for by its name in what has been compiled.
+// Symbols that runnel-cc finds by name in the object.
 #define RNL_FOUND __attribute__((__used__))
 
 #define RNL_INLINE static inline __attribute__((always_inline, unused))
 // Waiting functions are kept out of line in a section of their own: a kernel
-// from which this section can be reached may wait (see elf.c).
+// from which this section can be reached may wait (see object/elf.c).
 // No thread may be moved past one, nor may two calls become one.
 #define RNL_CONVERGENT __attribute__((convergent))
 #define RNL_WAITS                                                       \
@@ -42,8 +42,8 @@
 
 // The SIMT compiler, for which RNL_SIMT is defined, knows functions and
 // rnl_state by name (compiler/simt/simt.h): internal linkage alone would mangle
-// the names. Some it calls itself, so they are kept; and what the built-in
-// variables say never changes for a thread.
+// the names. The compiler calls some functions itself, so they are kept;
+// built-in variables never change for a thread.
 #define RNL_NAMED(name) __asm__(#name)
 #if defined(RNL_SIMT)
 #define RNL_KEPT __attribute__((used))
@@ -83,8 +83,8 @@ RNL_INLINE uint3 make_uint3(unsigned int x, unsigned int y, unsigned int z)
 
 // --- Built-in variables ----------------------------------------------------
 
-// What belongs to the block being run. Lies in block memory. Its address never
-// leaves this translation unit, so that stores of the kernel cannot change it.
+// The state of the running block, in block memory. The address never leaves
+// this translation unit, so that stores of the kernel cannot change the state.
 struct rnl_state_type {
     uint3 thread, block, block_size, grid_size;
     rnl_cpu_block *run;
@@ -118,7 +118,7 @@ RNL_GETTER(rnl_grid_size_y, rnl_state.grid_size.y)
 RNL_GETTER(rnl_grid_size_z, rnl_state.grid_size.z)
 
 // Every function that reads these gets copies of its own, made by the functions
-// above (frontend/device.cpp).
+// above (frontend/device_ir.cpp).
 #define RNL_BUILT_IN(type, name, symbol) \
     extern const __device__ type name RNL_NAMED(symbol);
 RNL_BUILT_IN(uint3, threadIdx, rnl_built_in_thread)
@@ -169,7 +169,7 @@ static void *rnl_scratch(rnl_cpu_block *run, uint64_t size)
     RNL_NAMED(rnl_scratch);
 static void rnl_enter(rnl_cpu_block *run) RNL_NAMED(rnl_enter);
 
-// Other threads change rnl_state.thread while one waits.
+// Other threads change rnl_state.thread while a thread waits.
 RNL_WAITS int rnl_sync(int kind, int predicate, int line)
 {
     uint3 thread = rnl_state.thread;

@@ -1,9 +1,9 @@
 #if defined(RNL_SIMT)
 // Functions of floats that tier B computes in the lanes themselves, without a
-// branch but for the largest of angles. Their errors stay below those that CUDA
-// documents, whether the compiler fuses multiplications and additions or not.
-// Whole numbers come by way of one whose last place is 1, whose bits then are
-// the number's; comparisons are such that what is no number stays none.
+// branch except for the largest angles. Their errors stay below CUDA's
+// documented errors, whether or not the compiler fuses multiplications and
+// additions. Rounding adds a number whose last place is 1, so the sum's bits
+// are the integer; comparisons let NaN pass.
 
 // Rounded once, or, where that takes a function, in double and again.
 RNL_INLINE float rnl_fused(float x, float y, float z)
@@ -59,7 +59,7 @@ RNL_INLINE float rnl_exp_near(float r)
                  r * 0.0013821383f));
     return rnl_fused(r, 1.0f + r * (0.49999994f + r * rest), 1.0f);
 }
-// What is left of x after whole numbers of a logarithm of 2, high + low.
+// The remainder of x by the logarithm of 2, high + low.
 RNL_INLINE float rnl_left(float x, float scale, float high, float low,
                           unsigned *bits)
 {
@@ -97,7 +97,7 @@ RNL_INLINE float rnl_exp10f(float x)
 struct rnl_angle {
     float sine, cosine;
 };
-// Of the quarter that an angle lies in, from what they are there.
+// Combines the functions of an angle's quadrant.
 RNL_INLINE rnl_angle rnl_of_quarter(float sine, float cosine, unsigned quarter)
 {
     bool odd = quarter & 1u;
@@ -106,8 +106,8 @@ RNL_INLINE rnl_angle rnl_of_quarter(float sine, float cosine, unsigned quarter)
     return rnl_angle{rnl_of_bits(s ^ (quarter & 2u) << 30),
                      rnl_of_bits(c ^ ((quarter + 1u) & 2u) << 30)};
 }
-// Of an angle up to 105615: what is left of it after the nearest multiple of
-// pi / 2, which is taken away in three parts.
+// The remainder of an angle up to 105615 by pi / 2, which is subtracted in
+// three parts.
 RNL_INLINE rnl_angle rnl_angle_of(float x)
 {
     float size = __builtin_fabsf(x), sum = size * 0.636619747f + 12582912.0f;
@@ -125,7 +125,7 @@ RNL_INLINE rnl_angle rnl_angle_of(float x)
                              (rnl_bits(x) & 0x80000000u));
     return angle;
 }
-// What is seldom needed: for tier B one branch around a call (seldom.c).
+// The cold path: for tier B one branch around a call (widen/cold_path.c).
 extern "C" float rnl_libm_sinf(float) noexcept __asm__("sinf");
 extern "C" float rnl_libm_cosf(float) noexcept __asm__("cosf");
 #define RNL_SELDOM(name)                                                   \
@@ -154,7 +154,7 @@ static __attribute__((used, const)) float rnl_lanes_cosf(float x)
 {
     return rnl_seldom_cosf(rnl_is_large_angle(x), x, rnl_angle_of(x).cosine);
 }
-// Of pi times x: all that is taken away is exact. Floats from 2^24 on are even.
+// Of pi times x: all subtractions are exact. Floats from 2^24 on are even.
 RNL_INLINE rnl_angle rnl_angle_of_pi(float x)
 {
     float size = __builtin_fabsf(x);

@@ -217,7 +217,7 @@ RNL_INLINE cluster_group this_cluster() { return cluster_group(); }
 
 // --- Lanes of a warp -------------------------------------------------------
 
-// What tiles and coalesced groups share: `Self` has mask() and lane_of(rank).
+// The base of tiles and coalesced groups: `Self` has mask() and lane_of(rank).
 template <class Self> class rnl_lanes_group {
     const Self &self() const { return static_cast<const Self &>(*this); }
 
@@ -440,7 +440,7 @@ public:
         sync();
         return value;
     }
-    // Of all threads up to this one, or up to the one before it.
+    // Scans over all threads up to this one, inclusive or exclusive.
     template <class T, class F>
     T rnl_scan(T value, F operation, bool inclusive) const
     {
@@ -465,7 +465,7 @@ public:
     }
 };
 
-// One that is cut from a block is one of any parent, too.
+// A tile of a block converts to a tile with any parent.
 template <unsigned int Size>
 class thread_block_tile<Size, thread_block> : public thread_block_tile<Size> {
 };
@@ -743,7 +743,7 @@ RNL_INLINE void memcpy_async(const Group &group, T *to, const T *from,
     memcpy_async(group, static_cast<void *>(to),
                  static_cast<const void *>(from), size);
 }
-// Of so many elements as there are on both sides.
+// Copies as many elements as both sides have.
 template <class Group, class T>
 RNL_INLINE void memcpy_async(const Group &group, T *to, size_t room,
                              const T *from, size_t count)

@@ -1,6 +1,6 @@
-// malloc, free, new and delete of device code: 8 MiB in each object, as CUDA
-// has by default. Blocks have the sizes of a few classes, four to each power of
-// two; what is freed serves the next of its class or of a smaller one.
+// malloc, free, new and delete of device code: 8 MiB in each object, CUDA's
+// default. Blocks have the sizes of a few classes, four per power of two; a
+// freed block serves the next request of its class or of a smaller class.
 
 // Nothing here waits for another thread: lanes of a warp run together, so one
 // that spins for a lock would keep its holder from going on.
@@ -15,8 +15,8 @@ static constexpr unsigned int rnl_heap_classes = 80;
 alignas(16) static __device__ char rnl_heap_memory[16 + rnl_heap_size];
 static __device__ unsigned long rnl_heap_used = 16;  // place 0 means none
 
-// Place of the first free block, and above it a count that tells apart two
-// times when the same one is first.
+// Offset of the first free block, with a count in the upper bits that tells
+// apart two times with the same first block.
 static __device__ unsigned long rnl_heap_free[rnl_heap_classes];
 static constexpr unsigned long rnl_heap_place = 0xffffffff;
 
@@ -113,7 +113,7 @@ RNL_INLINE void free(void *memory) { rnl_heap_give(memory); }
 inline void *operator new(size_t, void *place) noexcept { return place; }
 inline void *operator new[](size_t, void *place) noexcept { return place; }
 
-// Of the device alone: clang declares those of the host itself.
+// For the device alone: clang declares the host's functions itself.
 #pragma clang force_cuda_host_device end
 #define RNL_RUNTIME __device__ __attribute__((weak))
 RNL_RUNTIME void *operator new(size_t size) { return rnl_heap_take(size); }

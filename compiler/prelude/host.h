@@ -1,6 +1,6 @@
 // Names of the standard library that host code beside kernels is declared with.
-// What host functions do is not read, so that they may be of any class: these
-// can be made of anything.
+// Bodies of host functions are not read, so the names may be of any class:
+// these classes can be made of anything.
 typedef struct rnl_file FILE;
 #pragma clang force_cuda_host_device end
 namespace std {
@@ -114,7 +114,7 @@ RNL_HOST_CLOCK(high_resolution_clock)
 #undef RNL_HOST_TEMPLATE
 #undef RNL_HOST_CLASS
 #undef RNL_HOST_EXCEPTION
-// Handles of CUDA's libraries, and of what else programs use beside it.
+// Handles of CUDA's libraries, and of other libraries of CUDA programs.
 #define RNL_HOST_HANDLE(name) typedef struct rnl_##name *name;
 RNL_HOST_HANDLE(cublasHandle_t)
 RNL_HOST_HANDLE(cublasLtHandle_t)

@@ -28,7 +28,7 @@ RNL_INLINE double rnl_exp(double x)
            r * rest)));
     rest = 0.5 + r * (0.1666666666666667 + r * (0.04166666666666667 +
            r * rest));
-    // What r lost when it was rounded matters.
+    // The rounding error of r matters.
     double value = 1.0 + (high + (r * r * rest - low));
     int n = int(whole), half = n >> 1;
     value = value * rnl_wide_power_of_two(half) *
@@ -62,9 +62,8 @@ RNL_INLINE double rnl_log(double x)
     return x == __builtin_inf() || x != x ? x : value;
 }
 
-// Sine and cosine of a number up to 100000: what is left of it after the
-// nearest multiple of pi / 2, which is taken away in four parts whose products
-// are exact.
+// Sine and cosine of a number up to 100000: the remainder by pi / 2, which is
+// subtracted in four parts whose products are exact.
 RNL_INLINE double rnl_quarter(double x, int *quarter)
 {
     double n = (x * 0.6366197723675814 + 6755399441055744.0) -
@@ -89,7 +88,7 @@ RNL_INLINE double rnl_cosine(double r)
     rest = 0.041666666666666664 + z * (-0.0013888888888887322 + z * rest);
     return most + (((1.0 - most) - half) + z * z * rest);
 }
-// Of the quarter that an angle r lies in, from -pi / 4 to pi / 4.
+// Combines the functions of an angle r's quadrant, from -pi / 4 to pi / 4.
 RNL_INLINE double rnl_turn(double r, int quarter)
 {
     double value = quarter & 1 ? rnl_cosine(r) : rnl_sine(r);

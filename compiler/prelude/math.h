@@ -9,8 +9,8 @@
 
 // --- Functions of floating-point numbers -----------------------------------
 
-// What libm takes apart by its bits it does not flush to zero. Vectors do, if
-// compilers know the function as one.
+// A function of libm that inspects bits does not flush denormal numbers. Vector
+// functions do, if compilers know the function as one.
 #if defined(RNL_FLUSH)
 RNL_INLINE float rnl_flushed(float x)
 {
@@ -122,9 +122,9 @@ RNL_MATH1(log)
 RNL_MATH1(sin)
 #endif
 
-// Of doubles, where libm's are up to 2.6 units in the last place off and CUDA's
-// 1: libm's with more digits. Tier B does not know their type, and therefore
-// does not inline these.
+// Doubles: libm's functions are up to 2.6 units in the last place off and
+// CUDA's 1, so libm's functions with more digits compute them. Tier B does not
+// know the wider type, and therefore does not inline these functions.
 #define RNL_MATH_LONG(name)                                         \
     extern "C" long double name##l(long double) noexcept;           \
     static double rnl_long_##name(double) RNL_NAMED(rnl_long_##name); \
@@ -151,8 +151,8 @@ RNL_INLINE float tanhf(float x) { return float(rnl_libm_tanh(x)); }
 RNL_INLINE float tanh(float x) { return tanhf(x); }
 #endif
 
-// With one step of Newton's from libm's, whose products are exact. They would
-// not be for the least of numbers, which therefore are made larger.
+// One Newton step from libm's result, with exact products. For the least
+// numbers they would not be exact, so such numbers are scaled up.
 extern "C" double rnl_libm_cbrt(double) noexcept __asm__("cbrt");
 RNL_LIBM1(cbrtf)
 RNL_INLINE float cbrt(float x) { return cbrtf(x); }
@@ -287,7 +287,7 @@ RNL_INLINE float rnl_rsqrt(float x)
     return 1.0f / sqrtf(x);
 }
 #if defined(RNL_SIMT) && defined(__AVX512F__)
-// Of lanes that differ an estimate, made better (call.c). Those of other
+// For varying lanes an improved estimate (widen/call.c). The estimates of other
 // processors are too rough.
 static float rnl_rsqrt_near(float) RNL_NAMED(rnl_rsqrt_near);
 static __attribute__((unused, const)) float rnl_rsqrt_near(float x)
@@ -545,8 +545,8 @@ RNL_INLINE unsigned int __usad(unsigned int x, unsigned int y, unsigned int z)
     return z + (x > y ? x - y : y - x);
 }
 
-// Where the offset-th one of `mask` is from bit `base` on, up, or down for a
-// negative offset; 0: there itself. ~0: nowhere.
+// The position of the offset-th bit of `mask` from bit `base` on, up, or down
+// for a negative offset; 0: `base` itself. ~0: nowhere.
 RNL_INLINE unsigned int __fns(unsigned int mask, unsigned int base, int offset)
 {
     unsigned int left = offset < 0 ? 0u - offset : offset;

@@ -1,5 +1,5 @@
-// What __half and __nv_bfloat16 have in common, as macros over the type T of 16
-// bits and the type T2 of two. Both are computed as floats and rounded once.
+// The common part of __half and __nv_bfloat16, as macros over the 16-bit type T
+// and the type T2 of two. Both are computed as floats and rounded once.
 
 // Rounds to odd: no later rounding to fewer bits goes wrong by the earlier one.
 RNL_INLINE float rnl_odd(rnl_pair exact)
@@ -341,7 +341,7 @@ typedef unsigned short rnl_ushort;
     }                                                                        \
     RNL_INLINE T __##integer##2##name##_rn(I x) { return T(x); }
 
-// Of what a wider conversion has saturated already.
+// The input is the saturated result of a wider conversion.
 template <class To, class From> RNL_INLINE To rnl_saturate_to(From x)
 {
     if (sizeof(To) == sizeof(From))

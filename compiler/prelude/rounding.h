@@ -62,8 +62,8 @@ RNL_INLINE double rnl_above(double x)
                                 (x > 0.0 ? 1 : -1));
 }
 
-// `near` is a result rounded to nearest; `error` has the sign of what the exact
-// one is beyond it.
+// `near` is a result rounded to nearest; `error` has the sign of the exact
+// result minus `near`.
 template <class T> RNL_INLINE T rnl_round_ru(T near, double error)
 {
     return error > 0.0 ? rnl_above(near) : near;
@@ -158,9 +158,9 @@ RNL_INLINE double rnl_root_error(double x, double near)
     return fma(-near, near, x);
 }
 
-// Boldo and Muller's error of a fused multiply-add, to its leading part. What
-// is too small or too large for the steps is brought near 1 first: a product
-// far below z is only a sign.
+// Boldo and Muller's error of a fused multiply-add, up to its leading part.
+// Operands that are too small or too large for the steps are scaled near 1
+// first: a product far below z is only a sign.
 RNL_INLINE double rnl_fma_error(double x, double y, double z, double near)
 {
     if (!__builtin_isfinite(near))

@@ -13,7 +13,7 @@
 #define __NV_THREAD_SCOPE_DEVICE 3
 #define __NV_THREAD_SCOPE_SYSTEM 4
 
-// What has that size can be read and written at once.
+// A type of that size can be read and written at once.
 template <size_t Size> struct rnl_sized {
     typedef unsigned int type;
 };
@@ -104,7 +104,7 @@ template <class T> RNL_INLINE T rnl_of_sized(rnl_sized_of<T> bits)
     return value;
 }
 
-// Those that take or give values are for integers.
+// Functions that take or return values are for integers.
 template <class T> constexpr auto rnl_counts(int) -> decltype(T() % T(), true)
 {
     return !__is_enum(T) && !__is_class(T);
@@ -114,7 +114,7 @@ template <class T> constexpr bool rnl_counts(long) { return false; }
     static_assert(rnl_counts<T>(0),                                          \
                   "atomic functions that end in _n are for integers only")
 
-// Who reads may wait for another thread: as an atomic function that changes
+// A reader may wait for another thread: as an atomic function that changes
 // nothing.
 template <class T>
 RNL_INLINE void __nv_atomic_load(T *p, rnl_given<T> *out, int,

@@ -163,7 +163,7 @@ RNL_WHICH2(__vibmin_u16x2, __vminu2)
 
 // --- Dot products ----------------------------------------------------------
 
-// Of the lanes of `a` and the bytes of `b` from byte `first` on, plus c.
+// Combines the lanes of `a` and the bytes of `b` from byte `first` on, plus c.
 template <class Lane, class Byte>
 RNL_INLINE unsigned int rnl_dot(unsigned int a, unsigned int b,
                                 unsigned int c, int first)

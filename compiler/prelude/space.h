@@ -6,7 +6,7 @@ extern const __device__ rnl_cpu_object rnl_object __asm__(RNL_CPU_OBJECT_SYMBOL)
     __attribute__((visibility("default"))) RNL_FOUND;
 }
 
-// What is only known after linking must not be taken for what it is before.
+// A value that is known only after linking must not be folded before.
 RNL_INLINE const rnl_cpu_object *rnl_linked()
 {
     const rnl_cpu_object *object = &rnl_object;

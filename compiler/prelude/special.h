@@ -80,8 +80,8 @@ RNL_SPECIAL(erfcx)
 
 // --- Modified Bessel functions ---------------------------------------------
 
-// Of order 0 or 1, for x >= 0: the power series, whose terms are all positive,
-// or the asymptotic one.
+// Bessel functions of order 0 or 1, for x >= 0: the power series, whose terms
+// are all positive, or the asymptotic series.
 static __attribute__((unused)) double rnl_bessel(double x, int order)
 {
     double term = 1.0, sum = 1.0;
@@ -115,7 +115,7 @@ RNL_SPECIAL(cyl_bessel_i1)
 
 // --- Norms -----------------------------------------------------------------
 
-// Of any length, scaled so that neither squares nor their sum overflow.
+// Norms of any length, scaled so that neither squares nor their sum overflow.
 static __attribute__((unused)) double norm(int count, const double *values)
 {
     double most = 0.0, sum = 0.0;

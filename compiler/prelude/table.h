@@ -1,6 +1,6 @@
-// Building blocks of the table of kernels, which frontend/records.cpp writes
-// behind the user's text. Their names begin with rnl_ so that no macro of the
-// user's replaces them. A kernel is passed as a reference to a constant
+// Building blocks of the table of kernels, which frontend/kernel_table.cpp
+// writes behind the user's text. Their names begin with rnl_ so that no macro
+// of the user's replaces them. A kernel is passed as a reference to a constant
 // pointer.
 
 namespace rnl {
@@ -53,7 +53,8 @@ __attribute__((flatten)) static inline void threads(rnl_cpu_block *run,
     run->next_thread = run->thread_count;
 }
 
-// What a parameter is passed as, and where that lies: a reference is a pointer.
+// The type in which a parameter is passed, and its place: a reference is a
+// pointer.
 template <class T> struct passed {
     typedef T type;
     static T &at(const void *value)
@@ -88,15 +89,16 @@ constexpr typename indices_to<sizeof...(A)>::type indices_of(void (*)(A...))
 
 } // namespace rnl
 
-// All threads of some blocks, one after the other.
+// All threads of some blocks, one after another.
 template <const auto &Kernel>
 __attribute__((flatten, used)) void rnl_entry(rnl_cpu_block *run)
 {
     rnl::unpack<Kernel>(run, Kernel, rnl::indices_of(Kernel));
 }
 
-// What the SIMT compiler makes kernel `n` of: its one thread, and the function
-// for whole blocks, which stays undefined where it cannot. The entry then goes.
+// The SIMT compiler's input for kernel `n`, its one thread, and its output, the
+// function for whole blocks, which stays undefined for a refused kernel.
+// Otherwise the entry is removed.
 #if defined(RNL_SIMT)
 #define RNL_SIMT_PARTS(n)                                                   \
     extern "C" {                                                            \
@@ -131,7 +133,7 @@ static int rnl_set_services(const rnl_cpu_services *services)
 #define RNL_OBJECT_FLAGS 0
 #endif
 
-// What -march= allows the compiler to use.
+// The instruction sets that -march= allows.
 namespace rnl {
 static constexpr uint64_t rnl_processor = 0
 #if defined(__SSE3__)

@@ -9,12 +9,12 @@
 //                    symbol for the others;
 //   rnl_entry<...>   (tier F) is kept for the others only; the field
 //                    run_threads of the table rnl_kernels is then NULL;
-//   rnl_name_<n>     stays, with the function it points to and that one's name;
-//   functions        have a section of their own each (elf.c looks at
+//   rnl_name_<n>     stays, with the function behind the pointer and its name;
+//   functions        have a section of their own each (object/elf.c reads the
 //                    relocations between sections), .text.rnl_waits excepted.
 //
-// What the prelude promises the compiler, all as `extern "C"` functions with
-// internal linkage, whose bodies are tier F's and which are known by name:
+// The prelude promises these `extern "C"` functions with internal linkage. The
+// compiler knows them by name; their bodies are tier F's:
 //
 //   rnl_thread_x/y/z, rnl_block_x/y/z, rnl_block_size_x/y/z,
 //   rnl_grid_size_x/y/z   unsigned (void), the built-in variables
@@ -47,7 +47,7 @@ struct simt_job {
     const char *target;    // processor as -march= names it, or "native"
     const char *dump;      // path prefix of IR dumps, or NULL
     bool scalar_only;      // no kernel has lanes; RNL_SIMT is not defined
-    bool wherever;         // lanes wherever they can be, not where they gain
+    bool force_vectors;    // lanes also where threads would be faster
     // Called for each kernel that is left to tier F: its number n and why.
     void (*refused)(void *user, unsigned kernel, const char *why);
     void *user;
@@ -61,11 +61,25 @@ struct simt_job {
     bool only;             // nothing but this kernel for that block size: the
     unsigned kernel;       // others lose their code
     bool alone;            // no other process may work on a large module
+    const char *const *skipped;  // names of passes that do not run
+    size_t skipped_count;
+    const char *dump_after;  // the only pass to dump, or NULL: stages
 };
 
+// A pass, as users see it.
+struct simt_pass {
+    const char *name;
+    const char *when;        // the condition
+    const char *needed;      // why it cannot be skipped, or NULL
+    const char *purpose;
+};
+
+// Pass number i in the order of the passes; NULL after the last.
+const struct simt_pass *simt_pass_at(size_t i);
+
 // Compiles `module`, an LLVMModuleRef, which is used up. Returns the number of
-// objects, or -1 with a sentence in `message`. One object is at job->object;
-// several ones have .0, .1 and so on behind that path.
+// objects, or -1 with a sentence in `message`. A single object is at
+// job->object; several objects have .0, .1 and so on behind that path.
 int simt_compile(const struct simt_job *job, void *module, char *message,
                  size_t message_size);
 

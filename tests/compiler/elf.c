@@ -1,5 +1,5 @@
 // Objects of a compiler that are damaged: nothing in them is trusted.
-#include "cc.h"
+#include "object/object.h"
 #include "test.h"
 
 #include <elf.h>

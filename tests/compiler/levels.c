@@ -161,7 +161,7 @@ static const char product[] =
     "}\n";
 #endif
 
-// What all chunks read of shared memory is loaded before their loop, so that a
+// What all gangs read of shared memory is loaded before their loop, so that a
 // factor of each sum is in a register and the other is read where it is needed.
 RNL_TEST(a_tile_that_all_chunks_read_stays_in_registers)
 {
@@ -230,7 +230,7 @@ static const char *read_fixed(const char *source, const char *size)
 }
 #endif
 
-// Each chunk of a block has its own code, and no memory for what it keeps; but
+// Each gang of a block has its own code, and no memory for what it keeps; but
 // not where that is more than registers hold.
 RNL_TEST(what_small_blocks_keep_over_barriers_stays_in_registers)
 {

@@ -625,7 +625,7 @@ static const char old[] =
     "    s[i] += s[i - 8];\n    s[i] += s[i - 16];\n"
     "    out[lane] = s[i] + (c < -1000);\n}\n";
 
-// Eight lanes to a chunk would not do.
+// Eight lanes to a gang would not do.
 RNL_TEST(warps_that_talk_without_a_barrier_go_in_step)
 {
     int in[64] = {0}, out[64] = {0};

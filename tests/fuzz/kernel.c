@@ -2,7 +2,7 @@
 // says through the filter.
 //
 // Input: source, "===", output of clang, which may be missing.
-#include "compiler/job.h"
+#include "compiler/source/source.h"
 #include "fuzz.h"
 
 #include <stdlib.h>
@@ -11,22 +11,22 @@
 static void read_source(const char *source, unsigned choices)
 {
     struct text before = {0}, after = {0};
-    struct list own = {0};
-    parts_ask(source, choices & 1, &before);
-    list_add(&own, source);
-    own_make_way(&own, &before, &after);
-    list_free(&own);
+    struct list names = {0};
+    prelude_ask(source, choices & 1, &before);
+    list_add(&names, source);
+    overrides_write(&names, &before, &after);
+    list_free(&names);
     text_free(&before);
     text_free(&after);
 }
 
 static void read_errors(const char *errors)
 {
-    struct cc_options options = {.name = "kernel.cu"};
-    struct job job = {.options = &options};
-    parts_missed(errors);
-    diagnostics_filter(errors, &job, &job.log);
-    text_free(&job.log);
+    struct text text = {0}, log = {0};
+    const struct diagnosed source = {.name = "kernel.cu", .text = &text};
+    prelude_is_incomplete(errors);
+    diagnostics_filter(errors, &source, &log);
+    text_free(&log);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

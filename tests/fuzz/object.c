@@ -1,5 +1,5 @@
 // Objects of a compiler, as runnel-cc reads and completes them.
-#include "compiler/cc.h"
+#include "compiler/object/object.h"
 #include "fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

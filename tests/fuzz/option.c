@@ -1,5 +1,5 @@
 // Options of runnel-cc, one word a line.
-#include "compiler/cc.h"
+#include "compiler/driver/driver.h"
 #include "fuzz.h"
 
 #include <stdlib.h>

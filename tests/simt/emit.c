@@ -8,7 +8,7 @@ static void check(const char *body)
     struct kernel *kernel = parse_kernel(body);
     if (kernel->refusal)
         fail_msg("%s", kernel->refusal);
-    bool emitted = emit_kernel(kernel);
+    bool emitted = plan_and_emit(kernel);
     if (!emitted)
         fail_msg("%s", kernel->refusal);
     verify(kernel->module);
@@ -18,7 +18,7 @@ static void check(const char *body)
 static bool has_variant(const char *body, const char *name)
 {
     struct kernel *kernel = parse_kernel(body);
-    assert_true(emit_kernel(kernel));
+    assert_true(plan_and_emit(kernel));
     verify(kernel->module);
     return LLVMGetNamedFunction(kernel->module, name) != NULL;
 }
@@ -96,7 +96,7 @@ static unsigned variables_of_regions(unsigned count)
                            "  %%s%u = call i32 @rnl_sync(i32 0, i32 0)\n"
                            "  store i32 %%v%u, ptr %%p\n", body, i, i, i);
     struct kernel *kernel = parse_kernel(simt_format("%s  ret void\n", body));
-    assert_true(emit_kernel(kernel));
+    assert_true(plan_and_emit(kernel));
     verify(kernel->module);
     return count_variables(kernel->module);
 }
@@ -168,7 +168,7 @@ RNL_TEST(variants_are_made_where_they_gain)
 static char *text_of(const char *body, const char *name)
 {
     struct kernel *kernel = parse_kernel(body);
-    assert_true(emit_kernel(kernel));
+    assert_true(plan_and_emit(kernel));
     LLVMValueRef function = LLVMGetNamedFunction(kernel->module, name);
     assert_non_null(function);
     return LLVMPrintValueToString(function);
@@ -312,7 +312,7 @@ RNL_TEST(barriers_where_lanes_go_apart_are_refused)
         "  br i1 %d, label %loop, label %end\n"
         "end:\n  ret void\n");
     assert_null(kernel->refusal);
-    assert_false(emit_kernel(kernel));
+    assert_false(plan_and_emit(kernel));
     assert_non_null(strstr(kernel->refusal, "a barrier stands where"));
     assert_null(LLVMGetNamedFunction(kernel->module, "rnl_rows_0"));
 }

@@ -55,10 +55,10 @@ struct kernel *parse_kernel(const char *body)
         .module = module, .context = LLVMGetModuleContext(module),
         .layout = LLVMGetModuleDataLayout(module),
         .function = LLVMGetNamedFunction(module, "rnl_thread_0"),
-        .wherever = true};
+        .force_vectors = true};
     verify(module);
     kernel_split(kernel);
-    char *message = prepare_run(module, "function(reg2mem)");
+    char *message = run_passes(module, "function(reg2mem)");
     if (message)
         fail_msg("%s", message);
     kernel_read(kernel);
@@ -70,17 +70,26 @@ const char *name_of_block(const struct kernel *kernel, int block)
     return LLVMGetBasicBlockName(kernel->blocks[block].ir);
 }
 
+bool plan_and_emit(struct kernel *kernel)
+{
+    kernel_plan(kernel);
+    private_layout(kernel, kernel->width);
+    if (!kernel->force_vectors)
+        kernel_judge(kernel);
+    return !kernel->refusal && emit_kernel(kernel);
+}
+
 char *code_for(const char *processor, const char *body)
 {
     char *message = NULL;
-    prepare_targets(parse_module(""));
+    unify_targets(parse_module(""));
     if (processor && !target_create("x86_64-unknown-linux-gnu", processor,
                                     &message))
         fail_msg("%s", message);
     struct kernel *kernel = parse_kernel(body);
     if (kernel->refusal)
         fail_msg("%s", kernel->refusal);
-    if (!emit_kernel(kernel))
+    if (!plan_and_emit(kernel))
         fail_msg("%s", kernel->refusal);
     verify(kernel->module);
     LLVMDeleteFunction(kernel->function);

@@ -3,7 +3,7 @@
 
 #include "test.h"
 
-#include "ir.h"
+#include "simt/pipeline/pipeline.h"
 
 // Parses a module: the declarations of the prelude, and `text`.
 LLVMModuleRef parse_module(const char *text);
@@ -11,6 +11,9 @@ LLVMModuleRef parse_module(const char *text);
 // Reads the kernel whose one thread has this body; its argument is %run. With a
 // refusal if it is refused.
 struct kernel *parse_kernel(const char *body);
+
+// Runs the last passes of a kernel. False if the kernel is refused.
+bool plan_and_emit(struct kernel *kernel);
 
 // A kernel's vector code, for a processor; NULL: for one without vectors.
 char *code_for(const char *processor, const char *body);

@@ -549,7 +549,7 @@ RNL_TEST(warp_functions_give_all_lanes_the_same_or_not)
     warp_is("18 -1 0 32", "uniform");
 }
 
-// In a chunk of many warps each has its own.
+// In a gang of many warps each has its own.
 RNL_TEST(warp_functions_of_many_warps_vary)
 {
     static const struct variant block = {

@@ -124,9 +124,9 @@ RNL_TEST(values_of_one_round_need_no_mask)
         "  %d = call i1 @ask(i32 0)\n"
         "  br i1 %d, label %loop, label %end\n"
         "end:\n  call void @use(i32 %late)\n  ret void\n");
-    assert_true(slot_named(kernel, "inside")->steady);
-    assert_false(slot_named(kernel, "late")->steady);
-    assert_false(slot_named(kernel, "many")->steady);
+    assert_true(slot_named(kernel, "inside")->maskless);
+    assert_false(slot_named(kernel, "late")->maskless);
+    assert_false(slot_named(kernel, "many")->maskless);
 }
 
 RNL_TEST(arguments_are_known)
