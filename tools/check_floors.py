@@ -40,7 +40,7 @@ FLOORS = [
     (r"src/core/.*", {"base", "public", "libc"}),
     (r"src/backends/builtin\.c", {"base", "core", "public"}),
     (r"src/backends/(cuda|hip)/.*", BACKEND | {"backend:cudalike"}),
-    (r"src/backends/cpu/imports\.c", BACKEND | {"tables"}),
+    (r"src/backends/cpu/jit/imports\.c", BACKEND | {"tables"}),
     (r"src/backends/\w+/.*", BACKEND),
     (r"compiler/frontend/.*", {"libc", "llvm", "llvm c++", "c++"}),
     (r"compiler/.*", {"libc", "public/cpu_object", "llvm"}),

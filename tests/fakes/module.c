@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backends/cpu/module.h"
+#include "backends/cpu/jit/module.h"
 #include "core/backend.h"
 #include "core/object.h"
 
@@ -113,7 +113,7 @@ static bool globals_add(struct fake_module *module)
 {
     const rnl_cpu_object *table = table_of(module);
     for (size_t i = 0; i < table->global_count; i++) {
-        const rnl_cpu_global *global = object_global(table, i);
+        const rnl_cpu_global *global = object_file_global(table, i);
         struct fake_block block = {(uintptr_t)global->address, global->size,
                                    PLACE_GLOBAL, module->object.context};
         if (global->size && !fake_block_add(&block))
@@ -127,7 +127,7 @@ static void globals_drop(struct fake_module *module)
     const rnl_cpu_object *table = table_of(module);
     struct fake_block block;
     for (size_t i = 0; table && i < table->global_count; i++)
-        fake_block_take((uintptr_t)object_global(table, i)->address,
+        fake_block_take((uintptr_t)object_file_global(table, i)->address,
                         1u << PLACE_GLOBAL, &block);
 }
 
@@ -282,7 +282,7 @@ int fake_module_global(uint64_t *out_address, size_t *out_size, void *handle,
         return code;
     const rnl_cpu_object *table = table_of(module);
     for (size_t i = 0; table && i < table->global_count; i++) {
-        const rnl_cpu_global *global = object_global(table, i);
+        const rnl_cpu_global *global = object_file_global(table, i);
         char symbol[512];
         fake_mangle(global->name, symbol, sizeof symbol);
         if (strcmp(symbol, name) != 0)
@@ -309,8 +309,9 @@ int fake_module_function_count(unsigned *out_count, void *handle)
 
 static const char *kernel_symbol(struct fake_module *module, size_t index)
 {
-    return module->kernels ? module->kernels[index].name
-                           : object_kernel(table_of(module), index)->symbol;
+    return module->kernels
+               ? module->kernels[index].name
+               : object_file_kernel(table_of(module), index)->symbol;
 }
 
 int fake_module_functions(void **out_functions, unsigned count, void *handle)

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backends/cpu/module.h"
+#include "backends/cpu/jit/module.h"
 #include "base/text.h"
 #include "core/backend.h"
 #include "core/object.h"
@@ -287,7 +287,7 @@ static void write_kernel(struct text *text, const rnl_cpu_object *table,
     text_add(text, ".visible .entry %s(", kernel->symbol);
     for (size_t i = 0; i < kernel->parameter_count; i++)
         write_parameter(text, kernel->symbol, i,
-                        object_parameter(table, kernel, i));
+                        object_file_parameter(table, kernel, i));
     text_add(text, "\n)\n{\n\tret;\n}\n\n");
 }
 
@@ -313,7 +313,7 @@ static void write_head(struct text *text, const rnl_cpu_object *table)
     text_add(text, "//\n// Made by the fake NVRTC\n//\n\n.version 9.0\n"
                    ".target sm_90\n.address_size 64\n\n");
     for (size_t i = 0; i < table->global_count; i++) {
-        const rnl_cpu_global *global = object_global(table, i);
+        const rnl_cpu_global *global = object_file_global(table, i);
         char symbol[512];
         fake_mangle(global->name, symbol, sizeof symbol);
         text_add(text, ".visible .%s .align %u .b8 %s[%llu];\n",
@@ -321,7 +321,7 @@ static void write_head(struct text *text, const rnl_cpu_object *table)
                  global->alignment, symbol, (unsigned long long)global->size);
     }
     for (size_t i = 0; i < table->kernel_count; i++)
-        write_kernel(text, table, object_kernel(table, i));
+        write_kernel(text, table, object_file_kernel(table, i));
 }
 
 static int take(struct program *program)
@@ -485,8 +485,8 @@ int nvrtc_cubin(void *handle, char *cubin)
 static const char *kernel_symbol(const rnl_cpu_object *table, const char *name)
 {
     for (size_t i = 0; i < table->kernel_count; i++)
-        if (strcmp(object_kernel(table, i)->name, name) == 0)
-            return object_kernel(table, i)->symbol;
+        if (strcmp(object_file_kernel(table, i)->name, name) == 0)
+            return object_file_kernel(table, i)->symbol;
     return NULL;
 }
 

@@ -1,5 +1,5 @@
 // Running the kernel compiler, played by shell scripts that misbehave.
-#include "backends/cpu/compile.h"
+#include "backends/cpu/jit/compile.h"
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "core/dump.h"

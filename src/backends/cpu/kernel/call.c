@@ -1,6 +1,5 @@
-#include "call.h"
-
-#include "../worker.h"
+#include "backends/cpu/kernel/block_threads.h"
+#include "backends/cpu/kernel/fiber.h"
 
 // kernel_enter(kernel, block, count, kept) keeps the registers that a call must
 // preserve in kept[], and puts a sentinel between the kernel's frames and its
@@ -143,7 +142,7 @@ uint64_t *kernel_kept(void) __attribute__((used, visibility("hidden")));
 // For kernel_enter: a kernel may have overwritten all that it had itself.
 uint64_t *kernel_kept(void)
 {
-    return worker_here()->current->kept;
+    return runner_here()->current->kept;
 }
 
 int kernel_enter(kernel_function *kernel, rnl_cpu_block *block, uint64_t count,

@@ -1,4 +1,4 @@
-#include "guarded.h"
+#include "backends/cpu/kernel/guarded.h"
 
 #include <stdatomic.h>
 #include <sys/mman.h>

@@ -1,0 +1,190 @@
+// Executable graphs on the cpu: a plan, exchanged for another when a launch of
+// it is under way while it is to be changed.
+#include "backends/cpu/scheduler/event.h"
+#include "backends/cpu/scheduler/graph_plan.h"
+#include "backends/cpu/scheduler/queue.h"
+#include "core/core.h"
+#include "core/graph.h"
+#include "core/object.h"
+#include "core/op.h"
+
+static inline struct cpu_exec *exec_cpu(struct graph_exec *exec)
+{
+    return exec_native(exec);
+}
+
+rnl_status cpu_exec_init(struct graph_exec *exec)
+{
+    exec_cpu(exec)->plan = plan_create(exec->snapshot);
+    return exec_cpu(exec)->plan ? RNL_OK : fail_status();
+}
+
+void cpu_exec_finish(struct graph_exec *exec)
+{
+    plan_unref(exec_cpu(exec)->plan);
+}
+
+rnl_status cpu_exec_change(struct graph_exec *exec, uint32_t index)
+{
+    struct cpu_exec *cpu = exec_cpu(exec);
+    lock_take(&cpu->lock);
+    bool free = atomic_load(&cpu->plan->references) == 1;
+    bool changed = free && index != UINT32_MAX &&
+                   plan_change(cpu->plan, exec->snapshot, index);
+    lock_give(&cpu->lock);
+    if (changed)
+        return RNL_OK;
+    struct plan *plan = plan_create(exec->snapshot);
+    if (!plan)
+        return fail_status();
+    lock_take(&cpu->lock);
+    struct plan *old = cpu->plan;
+    cpu->plan = plan;
+    lock_give(&cpu->lock);
+    plan_unref(old);
+    return RNL_OK;
+}
+
+// --- Launching -------------------------------------------------------------
+
+static _Atomic uint64_t launches;
+
+// The event that the step records, or NULL.
+static struct event *event_of(const struct step *step)
+{
+    return step->kind == STEP_RECORD ? (struct event *)step->recipe->subject
+                                     : NULL;
+}
+
+// Those of the steps before `end`.
+static void unreserve_events(const struct plan *plan, uint32_t end)
+{
+    for (uint32_t i = 0; plan->records && i < end; i++)
+        if (event_of(&plan->steps[i]))
+            event_unreserve(event_of(&plan->steps[i]));
+}
+
+static bool reserve_events(const struct plan *plan)
+{
+    for (uint32_t i = 0; plan->records && i < plan->count; i++) {
+        struct event *event = event_of(&plan->steps[i]);
+        if (!event || event_reserve(event))
+            continue;
+        unreserve_events(plan, i);
+        return false;
+    }
+    return true;
+}
+
+static void expect_events(const struct plan *plan, uint64_t launch)
+{
+    for (uint32_t i = 0; plan->records && i < plan->count; i++)
+        if (event_of(&plan->steps[i]))
+            event_expect(event_of(&plan->steps[i]), launch);
+}
+
+// Notes what the events stand for that its steps wait for. Before it is to
+// record any itself.
+static bool note_wait_targets(const struct plan *plan, struct op *op)
+{
+    size_t size = plan->target_count * sizeof(struct wait);
+    struct wait *points = size ? mem_allocate(size) : NULL;
+    op->backend[2] = (uint64_t)(uintptr_t)points;
+    for (uint32_t i = 0; points && i < plan->count; i++) {
+        const struct step *step = &plan->steps[i];
+        if (step->kind == STEP_WAIT)
+            points[step->point] =
+                event_target((struct event *)step->recipe->subject);
+    }
+    if (size && !points)
+        fail(RNL_ERROR_OUT_OF_MEMORY, "there is no memory for a launch");
+    return points || !size;
+}
+
+static void drop_wait_targets(const struct plan *plan, struct op *op)
+{
+    struct wait *points = op_wait_targets(op);
+    for (uint32_t i = 0; points && i < plan->target_count; i++)
+        event_target_unref(&points[i]);
+    mem_release(points, plan->target_count * sizeof *points);
+}
+
+void graph_launch_finish(struct op *op)
+{
+    struct cpu_exec *cpu = exec_cpu(op->graph.exec);
+    drop_wait_targets(op_plan(op), op);
+    plan_unref(op_plan(op));
+    lock_take(&cpu->lock);
+    if (cpu->last == op->stream && cpu->last_sequence == op->sequence)
+        cpu->last = NULL;
+    lock_give(&cpu->lock);
+}
+
+// Launches of one plan must not overlap.
+static rnl_status wait_for_last_locked(struct cpu_exec *cpu,
+                                       struct stream *stream)
+{
+    struct wait wait = {.target = cpu->last, .sequence = cpu->last_sequence,
+                        .order_only = true};
+    return !cpu->last || cpu->last == stream ? RNL_OK
+                                             : queue_add_wait(stream, &wait);
+}
+
+// All that can fail comes first: a launch that is refused changes nothing.
+static rnl_status prepare_locked(struct cpu_exec *cpu, struct stream *stream,
+                                 struct op *op)
+{
+    struct plan *plan = cpu->plan;
+    if (!note_wait_targets(plan, op))
+        return fail_status();
+    rnl_status status = reserve_events(plan) ? RNL_OK : fail_status();
+    if (status == RNL_OK && (status = wait_for_last_locked(cpu, stream)))
+        unreserve_events(plan, plan->count);
+    if (status != RNL_OK)
+        drop_wait_targets(plan, op);
+    return status;
+}
+
+// Only what is in a queue may be waited for, or others could get in between
+// that would then wait for each other. So the launch comes first, and needs the
+// lock to begin and to finish.
+static rnl_status launch_locked(struct cpu_exec *cpu, struct stream *stream,
+                                struct op *op)
+{
+    struct plan *plan = cpu->plan;
+    rnl_status status = prepare_locked(cpu, stream, op);
+    if (status != RNL_OK)
+        return status;
+    op->backend[0] = (uint64_t)(uintptr_t)plan;
+    op->backend[1] = atomic_fetch_add(&launches, 1) + 1;
+    atomic_fetch_add(&plan->references, 1);
+    uint64_t launch = op_launch(op);
+    cpu->last = stream;
+    // Of a stream that lives, so this does not fail.
+    status = queue_submit(stream_queue(stream), op, &cpu->last_sequence);
+    expect_events(plan, launch);
+    return status;
+}
+
+void graph_await_launch(const struct op *op)
+{
+    struct cpu_exec *cpu = exec_cpu(op->graph.exec);
+    lock_take(&cpu->lock);
+    lock_give(&cpu->lock);
+}
+
+rnl_status graph_submit(struct stream *stream, struct op *op)
+{
+    struct graph_exec *exec = op->graph.exec;
+    struct cpu_exec *cpu = exec_cpu(exec);
+    rnl_status status = object_keep_for(&stream->object, "stream");
+    if (status != RNL_OK)
+        return status;
+    object_keep(&exec->object);  // the op may be done before this call is
+    lock_take(&cpu->lock);
+    status = launch_locked(cpu, stream, op);
+    lock_give(&cpu->lock);
+    object_drop(&exec->object);
+    object_drop(&stream->object);
+    return status;
+}
