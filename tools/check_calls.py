@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks that every public function ends what it guards (src/core/object.h).
+"""Checks that every public function ends what it guards (src/core/object/handle.h).
 
 usage: check_calls.py [--self-test]
 
@@ -68,9 +68,12 @@ class House:
 
     def __init__(self, root):
         folder = root / "src/core"
-        self.checks = checks_of((folder / "core.h").read_text())
+        files = sorted(folder.rglob("*.[ch]"))
+        self.checks = {}
+        for file in files:
+            self.checks.update(checks_of(file.read_text()))
         self.by_file, self.by_name = {}, {}
-        for file in sorted(folder.glob("*.[ch]")):
+        for file in files:
             path = file.relative_to(root)
             for function in functions_of(root, path, self.checks):
                 self.by_file[path, function.name] = function
@@ -129,7 +132,7 @@ def problems_of(house, function):
 def check(root):
     house = House(root)
     if not house.checks:
-        return ["src/core/core.h: there are no guarded checks"]
+        return ["src/core: there are no guarded checks"]
     return [problem for function in house.by_file.values()
             for problem in problems_of(house, function)]
 
@@ -177,7 +180,7 @@ def self_test():
         with tempfile.TemporaryDirectory() as name:
             root = pathlib.Path(name).resolve()
             (root / "src/core").mkdir(parents=True)
-            (root / "src/core/core.h").write_text(HEADER)
+            (root / "src/core/check.h").write_text(HEADER)
             (root / "src/core/a.c").write_text(text + "\n")
             found = check(root)
             if bool(found) != broken:

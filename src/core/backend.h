@@ -9,8 +9,10 @@
 // the feature bits agree.
 #pragma once
 
-#include "core/core.h"
-#include "core/op.h"
+#include "core/object/buffer_object.h"
+#include "core/stream/event.h"
+#include "core/stream/op.h"
+#include "core/module/function.h"
 
 struct graph_exec;
 
@@ -246,10 +248,6 @@ static inline const char *context_lacks(struct context *context,
                ? NULL
                : context->backend->feature_reason(context, feature);
 }
-
-// Fails with "<what> not supported: <why>" where the context does not have it.
-rnl_status context_need(struct context *context, rnl_feature feature,
-                        const char *parameter, const char *what);
 
 // The message for the first rule that the table breaks, or NULL.
 const char *backend_check(const struct backend *backend);

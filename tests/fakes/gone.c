@@ -1,6 +1,8 @@
 // Calls that come late: another thread has released what they found by then.
 #include "core/backend.h"
-#include "core/object.h"
+#include "core/object/handle.h"
+#include "core/object/object.h"
+#include "core/object/release.h"
 
 #include "backends/cudalike/event.h"
 #include "backends/cudalike/held.h"

@@ -7,7 +7,9 @@
 
 #include "backends/cpu/jit/module.h"
 #include "core/backend.h"
-#include "core/object.h"
+#include "core/object/handle.h"
+#include "core/object/object.h"
+#include "core/object/release.h"
 
 enum { SHARED_OPTIN = 232448, SHARED_DEFAULT = 49152 };
 

@@ -9,7 +9,8 @@
 #include "backends/cpu/jit/module.h"
 #include "base/text.h"
 #include "core/backend.h"
-#include "core/object.h"
+#include "core/object/handle.h"
+#include "core/object/object.h"
 
 #define SYMBOL(name, vendor, need, type, parameters) \
     FAKE_EXPORT type nvrtc_##name parameters __asm__(#vendor);

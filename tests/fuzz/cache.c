@@ -1,7 +1,7 @@
 // Files in the disk cache.
 //
 // Input: how it is put there, the size of a key, the key, and the rest.
-#include "core/cache.h"
+#include "core/module/disk_cache.h"
 
 #include "base/alloc.h"
 #include "base/hash.h"

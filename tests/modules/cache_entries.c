@@ -1,6 +1,6 @@
 // The disk cache: what comes out is what went in, or nothing.
 #include "base/alloc.h"
-#include "core/cache.h"
+#include "core/module/disk_cache.h"
 #include "folder.h"
 #include "test.h"
 

@@ -1,6 +1,6 @@
 // Where the disk cache lies, and when it is not used.
 #include "base/alloc.h"
-#include "core/cache_folder.h"
+#include "core/module/disk_cache.h"
 #include "folder.h"
 #include "test.h"
 

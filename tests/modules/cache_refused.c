@@ -1,5 +1,5 @@
 // Entries of the disk cache that verify and are of no use.
-#include "core/cache_folder.h"
+#include "core/module/disk_cache.h"
 #include "folder.h"
 #include "test.h"
 

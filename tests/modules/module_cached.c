@@ -1,6 +1,6 @@
 // Modules and functions through the public functions, with both caches; the
 // kernel compiler is a script that counts its runs.
-#include "core/compiled.h"
+#include "core/module/function_cache.h"
 #include "folder.h"
 #include "test.h"  // its `fail` would hide ours
 

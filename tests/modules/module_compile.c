@@ -2,7 +2,7 @@
 #include "backends/cpu/jit/compile.h"
 #include "base/alloc.h"
 #include "base/clock.h"
-#include "core/dump.h"
+#include "core/module/dump.h"
 #include "folder.h"
 #include "test.h"  // its `fail` would hide ours
 

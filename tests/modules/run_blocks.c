@@ -3,6 +3,7 @@
 
 #include "backends/cpu/kernel/block.h"
 
+
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>

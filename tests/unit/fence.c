@@ -6,6 +6,7 @@
 #include "base/fail.h"
 #include "base/fence.h"
 
+
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>

@@ -3,7 +3,8 @@
 
 #include "backends/null/null.h"
 #include "core/backend.h"
-#include "core/library.h"
+#include "core/context/library.h"
+#include "core/object/release.h"
 
 #include <pthread.h>
 #include <string.h>

@@ -1,7 +1,9 @@
 // core/object: handles, generations, references, trimming, fork.
 #include "unit.h"
 
-#include "core/object.h"
+#include "core/object/handle.h"
+#include "core/object/object.h"
+#include "core/object/release.h"
 
 #include <pthread.h>
 #include <stdlib.h>

@@ -4,8 +4,8 @@
 #include "backends/null/null.h"
 #include "base/clock.h"
 #include "core/backend.h"
-#include "core/library.h"
-#include "core/op.h"
+#include "core/context/library.h"
+#include "core/stream/op.h"
 
 #include <pthread.h>
 #include <sched.h>

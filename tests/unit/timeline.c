@@ -1,6 +1,6 @@
 // Timelines of the GPU backends, and the history of failures.
 #include "backends/cudalike/retire.h"
-#include "core/failure_history.h"
+#include "core/stream/failure.h"
 
 #include "test.h"
 

@@ -2,7 +2,7 @@
 #include "unit.h"
 
 #include "backends/cpu/scheduler/queue.h"
-#include "core/op.h"
+#include "core/stream/op.h"
 
 #include <sched.h>
 

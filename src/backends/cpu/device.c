@@ -12,8 +12,8 @@
 #include "backends/cpu/scheduler/pool.h"
 #include "backends/cpu/scheduler/queue.h"
 #include "core/backend.h"
-#include "core/config.h"
-#include "core/core.h"
+#include "core/object/config.h"
+#include "core/object/context_object.h"
 
 static size_t device_count(const char **out_reason)
 {

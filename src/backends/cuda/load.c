@@ -2,7 +2,7 @@
 #include "backends/cuda/cuda.h"
 
 #include "base/shared.h"
-#include "core/config.h"
+#include "core/object/config.h"
 
 #include <stdio.h>
 #include <string.h>

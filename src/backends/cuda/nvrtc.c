@@ -4,6 +4,7 @@
 #include "base/fail.h"
 #include "base/thread.h"
 
+
 #include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>

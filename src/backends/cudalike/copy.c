@@ -2,6 +2,8 @@
 #include "backends/cudalike/plan.h"
 #include "backends/cudalike/service.h"
 
+#include "core/memory/host_memory.h"
+
 #include <string.h>
 
 #define PAYLOAD_MOST ((size_t)64 << 10)

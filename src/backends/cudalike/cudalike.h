@@ -15,6 +15,7 @@
 #include "backends/cudalike/timeline.h"
 #include "backends/cudalike/wait.h"
 #include "core/backend.h"
+#include "core/stream/failure.h"
 
 struct marker;
 struct service_words;

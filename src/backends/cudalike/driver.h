@@ -8,6 +8,7 @@
 
 #include "backends/cudalike/image.h"
 
+
 #include <runnel/runnel.h>
 
 // --- Structs that the functions take ---------------------------------------

@@ -1,7 +1,7 @@
 #include "backends/cudalike/event.h"
 #include "backends/cudalike/held.h"
 #include "backends/cudalike/shared_event.h"
-#include "core/shared_event.h"
+#include "core/stream/interprocess_event.h"
 
 // Nothing but zeros: never recorded, and no promise.
 static bool is_blank(struct gpu_event *own)

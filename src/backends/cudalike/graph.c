@@ -9,6 +9,8 @@
 #include "backends/cudalike/launch.h"
 #include "backends/cudalike/service.h"
 
+#include "core/graph/node_params.h"
+
 #include <string.h>
 
 #define NOT_IN_PLACE (-1)  // besides the driver's codes

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "backends/cudalike/service.h"
-#include "core/op.h"
+#include "core/stream/op.h"
 
 // Each with the stream's lock held.
 

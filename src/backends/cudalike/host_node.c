@@ -1,6 +1,7 @@
 #include "backends/cudalike/host_node.h"
 
 #include "backends/cudalike/service.h"
+#include "core/graph/node_params.h"
 
 // --- Numbers ---------------------------------------------------------------
 

@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/hash.h"
 
+
 #include <ctype.h>
 #include <elf.h>
 #include <stdio.h>

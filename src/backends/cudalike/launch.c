@@ -4,7 +4,7 @@
 #include "backends/cudalike/graph.h"
 #include "backends/cudalike/retire.h"
 #include "base/often.h"
-#include "core/launch_attribute.h"
+#include "core/module/launch.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
 // and never at a launch, so that it does not matter when the driver loads what:
 // asking for attributes makes it.
 #include "backends/cudalike/launch.h"
-#include "core/module.h"
+#include "core/module/module.h"
 
 #include <string.h>
 

@@ -4,6 +4,8 @@
 #include "backends/cudalike/host_node.h"
 #include "backends/cudalike/launch.h"
 
+#include "core/graph/node_params.h"
+
 #include <string.h>
 
 #define RECORDED (-1)  // besides the driver's codes: the failure is recorded

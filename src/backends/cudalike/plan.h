@@ -6,7 +6,7 @@
 #pragma once
 
 #include "backends/cudalike/cudalike.h"
-#include "core/graph.h"
+#include "core/graph/graph.h"
 
 struct gpu_plan;
 

@@ -4,6 +4,7 @@
 #include "backends/cudalike/service.h"
 
 #include "base/clock.h"
+#include "core/stream/release_point.h"
 
 // Between two looks at what cannot be freed yet.
 #define IDLE_FREE_NS UINT64_C(2000000)

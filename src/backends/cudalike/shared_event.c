@@ -11,7 +11,7 @@
 
 #include "backends/cudalike/held.h"
 #include "backends/cudalike/retire.h"
-#include "core/shared_event.h"
+#include "core/stream/interprocess_event.h"
 
 // --- Life --------------------------------------------------------------------
 

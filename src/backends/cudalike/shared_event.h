@@ -2,7 +2,7 @@
 #pragma once
 
 #include "backends/cudalike/event.h"
-#include "core/op.h"
+#include "core/stream/op.h"
 
 // The operations of gpu_event_… (event.h) for events that processes share.
 rnl_status gpu_shared_init(struct event *event);

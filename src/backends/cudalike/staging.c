@@ -5,12 +5,12 @@
 // stream of its own, so that copying in memory and over the bus overlap. Other
 // streams and host functions are not held up, and copies of several streams
 // share the threads.
-#include "backends/cudalike/staging.h"
 #include "backends/cudalike/retire.h"
+#include "backends/cudalike/staging.h"
 #include "backends/cudalike/task.h"
 
 #include "base/clock.h"
-#include "core/config.h"
+#include "core/object/config.h"
 
 #include <sched.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
-#include "backends/cudalike/task.h"
 #include "backends/cudalike/retire.h"
+#include "backends/cudalike/task.h"
 
 #include "base/clock.h"
-#include "core/op.h"
+#include "core/stream/op.h"
 
 static struct task *take(struct task_queue *queue, bool was_busy)
 {

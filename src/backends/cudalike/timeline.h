@@ -13,7 +13,7 @@
 #pragma once
 
 #include "base/thread.h"
-#include "core/failure_history.h"
+#include "core/stream/failure.h"
 
 struct dependent;
 struct retired;

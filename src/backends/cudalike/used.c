@@ -2,6 +2,7 @@
 // now or is gone.
 #include "backends/cudalike/plan.h"
 #include "backends/cudalike/retire.h"
+#include "core/graph/node_params.h"
 
 struct recipes {
     struct retired entry;

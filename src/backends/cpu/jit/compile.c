@@ -10,8 +10,8 @@
 #include "base/spawn.h"
 #include "base/text.h"
 #include "core/backend.h"
-#include "core/core.h"
-#include "core/dump.h"
+#include "core/module/dump.h"
+#include "core/object/context_object.h"
 
 #include <errno.h>
 #include <stdio.h>

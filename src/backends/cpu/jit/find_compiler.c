@@ -4,8 +4,8 @@
 #include "base/env.h"
 #include "base/hash.h"
 #include "base/text.h"
-#include "core/config.h"
-#include "core/core.h"
+#include "core/object/config.h"
+#include "core/object/context_object.h"
 
 #include <dlfcn.h>
 #include <stdio.h>

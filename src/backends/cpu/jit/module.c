@@ -6,9 +6,10 @@
 #include "backends/cpu/machine/machine.h"
 #include "base/log.h"
 #include "core/backend.h"
-#include "core/core.h"
-#include "core/memory_pool.h"
-#include "core/module.h"
+#include "core/module/function.h"
+#include "core/module/module.h"
+#include "core/object/context_object.h"
+#include "core/object/pool_state.h"
 
 #include <string.h>
 

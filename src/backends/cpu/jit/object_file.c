@@ -10,8 +10,8 @@
 #include "base/hash.h"
 #include "base/shared.h"
 #include "base/text.h"
-#include "core/core.h"
-#include "core/object.h"
+#include "core/module/function.h"
+#include "core/object/object.h"
 
 #include <dlfcn.h>
 #include <elf.h>

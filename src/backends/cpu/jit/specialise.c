@@ -4,11 +4,10 @@
 #include "backends/cpu/jit/object_file.h"
 #include "backends/cpu/kernel/block.h"
 #include "base/log.h"
-#include "base/text.h"
 #include "core/backend.h"
-#include "core/cache.h"
-#include "core/config.h"
-#include "core/source.h"
+#include "core/module/disk_cache.h"
+#include "core/module/source.h"
+#include "core/object/config.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -4,7 +4,7 @@
 #include "backends/cpu/kernel/fiber.h"
 #include "backends/cpu/kernel/guarded.h"
 #include "backends/cpu/kernel/stop.h"
-#include "core/config.h"
+#include "core/object/config.h"
 
 #include <errno.h>
 #include <inttypes.h>

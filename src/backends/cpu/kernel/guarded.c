@@ -1,5 +1,7 @@
 #include "backends/cpu/kernel/guarded.h"
 
+#include "base/thread.h"
+
 #include <stdatomic.h>
 #include <sys/mman.h>
 #include <unistd.h>

@@ -1,5 +1,7 @@
 #include "backends/cpu/kernel/launch_history.h"
 
+#include "base/thread.h"
+
 static uint64_t least(const _Atomic uint64_t *pair)
 {
     uint64_t both = atomic_load_explicit(pair, memory_order_relaxed);

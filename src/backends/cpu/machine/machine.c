@@ -1,5 +1,4 @@
 // Facts about the machine, from the kernel and the processor.
-
 #include "backends/cpu/machine/machine.h"
 
 #include <ctype.h>

@@ -1,7 +1,8 @@
 #include "backends/cpu/machine/machine.h"
-#include "core/core.h"
-#include "core/memory_pool.h"
-#include "core/shared_memory.h"
+#include "core/backend.h"
+#include "core/object/context_object.h"
+#include "core/object/pool_state.h"
+#include "core/object/shared_memory.h"
 
 #include <stdlib.h>
 #include <sys/mman.h>

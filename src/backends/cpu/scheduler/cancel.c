@@ -7,8 +7,8 @@
 #include "backends/cpu/scheduler/pool.h"
 #include "backends/cpu/scheduler/queue.h"
 #include "backends/cpu/scheduler/value_waiters.h"
-#include "core/core.h"
-#include "core/op.h"
+#include "core/stream/op.h"
+#include "core/stream/stream.h"
 
 #include <stdio.h>
 

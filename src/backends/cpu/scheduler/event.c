@@ -2,10 +2,12 @@
 
 #include "backends/cpu/scheduler/queue.h"
 #include "base/clock.h"
-#include "core/core.h"
-#include "core/object.h"
-#include "core/op.h"
-#include "core/shared_event.h"
+#include "core/object/object.h"
+#include "core/stream/event.h"
+#include "core/stream/failure.h"
+#include "core/stream/interprocess_event.h"
+#include "core/stream/op.h"
+#include "core/stream/stream.h"
 
 #include <string.h>
 

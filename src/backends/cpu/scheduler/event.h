@@ -2,6 +2,7 @@
 #pragma once
 
 #include "backends/cpu/scheduler/queue.h"
+#include "core/stream/event.h"
 
 // A launch that is to record an event, or was and is still waited for.
 struct expected_launch {

@@ -2,8 +2,9 @@
 #include "backends/cpu/kernel/block.h"
 #include "backends/cpu/scheduler/graph_plan.h"
 #include "backends/cpu/scheduler/queue.h"
-#include "core/graph.h"
-#include "core/op.h"
+#include "core/graph/graph.h"
+#include "core/graph/node_params.h"
+#include "core/stream/op.h"
 
 // Where a node begins and ends in the plan; the same but where there are graphs
 // inside of it.

@@ -3,10 +3,11 @@
 #include "backends/cpu/scheduler/event.h"
 #include "backends/cpu/scheduler/graph_plan.h"
 #include "backends/cpu/scheduler/queue.h"
-#include "core/core.h"
-#include "core/graph.h"
-#include "core/object.h"
-#include "core/op.h"
+#include "core/graph/graph.h"
+#include "core/object/object.h"
+#include "core/stream/event.h"
+#include "core/stream/op.h"
+#include "core/stream/stream.h"
 
 static inline struct cpu_exec *exec_cpu(struct graph_exec *exec)
 {

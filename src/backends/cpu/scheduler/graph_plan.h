@@ -10,7 +10,7 @@
 #include "backends/cpu/kernel/block.h"
 #include "backends/cpu/scheduler/event.h"
 #include "backends/cpu/scheduler/parallel_for.h"
-#include "core/graph.h"
+#include "core/graph/graph.h"
 
 enum step_kind {
     STEP_NOTHING,

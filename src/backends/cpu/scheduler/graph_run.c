@@ -7,9 +7,11 @@
 #include "backends/cpu/scheduler/queue.h"
 #include "backends/cpu/scheduler/value_waiters.h"
 #include "base/clock.h"
-#include "core/core.h"
-#include "core/object.h"
-#include "core/op.h"
+#include "core/module/function.h"
+#include "core/object/object.h"
+#include "core/stream/event.h"
+#include "core/stream/op.h"
+#include "core/stream/stream.h"
 
 // Steps that take this long on average, in ticks, are worth handing out.
 #define SHARE_TICKS 6000

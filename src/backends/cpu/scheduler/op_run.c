@@ -7,9 +7,11 @@
 #include "backends/cpu/scheduler/pool.h"
 #include "backends/cpu/scheduler/queue.h"
 #include "base/clock.h"
-#include "core/core.h"
-#include "core/object.h"
-#include "core/op.h"
+#include "core/module/function.h"
+#include "core/object/buffer_object.h"
+#include "core/object/object.h"
+#include "core/stream/op.h"
+#include "core/stream/stream.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -5,8 +5,8 @@
 #include "backends/cpu/scheduler/queue.h"
 #include "backends/cpu/scheduler/value_waiters.h"
 #include "base/clock.h"
-#include "core/op.h"
-#include "core/shared_event.h"
+#include "core/stream/interprocess_event.h"
+#include "core/stream/op.h"
 
 // How a worker that finds nothing to do behaves:
 //   it spins for a while, if enough others do not already;

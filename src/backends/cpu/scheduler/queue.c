@@ -6,9 +6,10 @@
 #include "backends/cpu/scheduler/pool.h"
 #include "backends/cpu/scheduler/value_waiters.h"
 #include "base/clock.h"
-#include "core/core.h"
-#include "core/object.h"
-#include "core/op.h"
+#include "core/object/object.h"
+#include "core/stream/failure.h"
+#include "core/stream/op.h"
+#include "core/stream/stream.h"
 
 #include <stdio.h>
 
@@ -157,7 +158,6 @@ void queue_unblock(struct queue *queue, _Atomic bool *listed)
         pool_notify(pool, blocked && !awaited);
     object_drop(&stream->object);
 }
-
 
 bool queue_block(struct queue *queue, struct stream *target)
 {

@@ -7,8 +7,8 @@
 #pragma once
 
 #include "backends/cpu/kernel/stop.h"
-#include "core/failure_history.h"
-#include "core/op.h"
+#include "core/stream/failure.h"
+#include "core/stream/op.h"
 
 struct pool;
 

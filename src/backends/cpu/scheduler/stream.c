@@ -3,8 +3,9 @@
 #include "backends/cpu/scheduler/pool.h"
 #include "backends/cpu/scheduler/queue.h"
 #include "core/backend.h"
-#include "core/core.h"
-#include "core/op.h"
+#include "core/stream/failure.h"
+#include "core/stream/op.h"
+#include "core/stream/stream.h"
 
 rnl_status cpu_stream_init(struct stream *stream)
 {

@@ -1,7 +1,6 @@
 // What failed on a queue, also before it was reset.
 #include "backends/cpu/scheduler/queue.h"
-#include "core/core.h"
-#include "core/failure_history.h"
+#include "core/stream/failure.h"
 
 bool queue_failed(struct queue *queue, uint64_t sequence,
                   struct failure **out)

@@ -2,14 +2,13 @@
 // writes one, so threads that have nothing better to do look at them: workers
 // while they idle, and threads that synchronize. What the pool itself writes is
 // looked for at once.
-
 #include "backends/cpu/scheduler/value_waiters.h"
 
 #include "backends/cpu/scheduler/pool.h"
 #include "backends/cpu/scheduler/queue.h"
 #include "base/clock.h"
-#include "core/op.h"
-#include "core/values.h"
+#include "core/memory/memory_ops.h"
+#include "core/stream/op.h"
 
 #include <stdio.h>
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "backends/cpu/scheduler/queue.h"
-#include "core/values.h"
+#include "core/memory/memory_ops.h"
 
 struct pool;
 

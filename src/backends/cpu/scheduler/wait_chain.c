@@ -2,9 +2,10 @@
 #include "backends/cpu/scheduler/graph_plan.h"
 #include "backends/cpu/scheduler/queue.h"
 #include "backends/cpu/scheduler/value_waiters.h"
-#include "core/core.h"
-#include "core/object.h"
-#include "core/op.h"
+#include "core/object/object.h"
+#include "core/stream/event.h"
+#include "core/stream/op.h"
+#include "core/stream/stream.h"
 
 #include <stdio.h>
 #include <string.h>

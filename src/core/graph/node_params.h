@@ -1,0 +1,52 @@
+// What a node does, and the order of nodes.
+#pragma once
+
+#include "core/graph/graph.h"
+
+// --- Order -----------------------------------------------------------------
+
+// A graph's nodes in an order that its edges allow, urgent ones first.
+struct order {
+    uint32_t most;       // nodes of the graph, removed ones included
+    uint32_t count;      // nodes in `indices`; fewer than live: a circle
+    uint32_t *indices;
+    uint32_t *first;     // followers of node i: follower[first[i]] …
+    uint32_t *follower;  // … to follower[first[i + 1]], not included
+    uint32_t edge_count;
+};
+
+// False after recording why. The caller finishes it.
+bool order_init(struct order *order, const struct graph *graph);
+void order_finish(struct order *order);
+
+// --- Recipes ---------------------------------------------------------------
+
+// Checks the parameters of a node of `graph` and makes its recipe and, for
+// CHILD, IF, WHILE and SWITCH, its inner graphs.
+rnl_status recipe_create(struct graph *graph, const rnl_node_params *params,
+                         struct new_node *out_node);
+
+// A recipe of a list of ops, which it takes over on success only.
+rnl_status recipe_of_ops(struct op *ops, struct recipe **out_recipe);
+
+// A recipe that only holds `subject`, which it keeps; may be NULL.
+rnl_status recipe_of_object(struct object *subject,
+                            struct recipe **out_recipe);
+
+static inline struct recipe *recipe_share(struct recipe *recipe)
+{
+    atomic_fetch_add_explicit(&recipe->references, 1, memory_order_relaxed);
+    return recipe;
+}
+
+void recipe_drop(struct recipe *recipe);
+
+// The only one, of a call that fails: its user data stays the program's.
+void recipe_give_back(struct recipe *recipe);
+
+// --- What a node was given (readback.c) ------------------------------------
+
+// The parameters of a node of a locked graph, in terms of what it holds.
+rnl_status node_read_back(struct node *node, rnl_node_params *params);
+
+void readback_free(struct readback *readback);

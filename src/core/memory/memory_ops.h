@@ -1,0 +1,47 @@
+// Words of memory that streams write and wait for.
+#pragma once
+
+#include "core/stream/op.h"
+
+// Checks `count` operations, at least 1, and makes one op of them that keeps
+// their buffers and is not submitted yet. For graph nodes, too.
+rnl_status values_op(struct stream *stream, const rnl_value_op *ops,
+                     size_t count, struct op **out_op);
+
+static inline uint64_t value_read(const struct value *value)
+{
+    return value->width == 32
+               ? __atomic_load_n((uint32_t *)(void *)value->address,
+                                 __ATOMIC_ACQUIRE)
+               : __atomic_load_n((uint64_t *)(void *)value->address,
+                                 __ATOMIC_ACQUIRE);
+}
+
+static inline void value_write(const struct value *value)
+{
+    if (value->width == 32)
+        __atomic_store_n((uint32_t *)(void *)value->address,
+                         (uint32_t)value->value, __ATOMIC_RELEASE);
+    else
+        __atomic_store_n((uint64_t *)(void *)value->address, value->value,
+                         __ATOMIC_RELEASE);
+}
+
+// True when what the value waits for is there now.
+static inline bool value_holds(const struct value *value)
+{
+    uint64_t ones = UINT64_MAX >> (64 - value->width);
+    uint64_t memory = value_read(value);
+    switch (value->action) {
+    case RNL_WAIT_GEQ:  // the sign of the difference
+        return !((memory - value->value) >> (value->width - 1) & 1);
+    case RNL_WAIT_EQ:
+        return memory == value->value;
+    case RNL_WAIT_AND:
+        return (memory & value->value) != 0;
+    case RNL_WAIT_NOR:
+        return (~(memory | value->value) & ones) != 0;
+    default:
+        return true;
+    }
+}

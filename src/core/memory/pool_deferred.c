@@ -1,0 +1,123 @@
+#include "core/backend.h"
+#include "core/memory/memory_pool.h"
+#include "core/object/buffer_object.h"
+#include "core/object/context_object.h"
+#include "core/object/object.h"
+#include "core/object/pool_state.h"
+#include "core/stream/release_point.h"
+#include "core/stream/stream.h"
+
+// Of a create: others wait for the lock meanwhile.
+#define LOOKS_MOST 64
+
+static void unlist_locked(struct stream *stream)
+{
+    struct pool_waiting *waiting = &stream->waiting;
+    *waiting->link = waiting->next;
+    if (waiting->next)
+        waiting->next->waiting.link = waiting->link;
+    waiting->link = NULL;
+}
+
+static void wait_locked(struct memory_pool *pool, struct stream *stream,
+                        struct buffer *buffer)
+{
+    struct pool_waiting *waiting = &stream->waiting;
+    buffer->next_kept = NULL;
+    if (atomic_load(&waiting->first))
+        waiting->last->next_kept = buffer;
+    else
+        atomic_store(&waiting->first, buffer);
+    waiting->last = buffer;
+    atomic_fetch_add(&pool->waiting_count, 1);
+    if (waiting->link)
+        return;
+    waiting->next = pool->waiting_streams;
+    waiting->link = &pool->waiting_streams;
+    if (waiting->next)
+        waiting->next->waiting.link = &waiting->next;
+    pool->waiting_streams = stream;
+}
+
+bool pool_wait_at_stream(struct buffer *buffer, struct stream *stream)
+{
+    struct context *context = buffer->object.context;
+    struct memory_pool *pool = &context->pool;
+    uint64_t point = atomic_load_explicit(&buffer->release_point,
+                                          memory_order_relaxed);
+    if (point == 0)
+        return false;
+    struct stream *target = stream ? stream : context->default_stream;
+    bool closed = !stream && atomic_load_explicit(&pool->closed,
+                                                  memory_order_acquire);
+    if ((!closed && stream_has_passed(target, point)) ||
+        (!stream && !default_stream_keep(context)))
+        return false;
+    lock_take(&pool->waiting_lock);
+    bool waits = !stream_has_passed(target, point);
+    if (waits)
+        wait_locked(pool, target, buffer);
+    lock_give(&pool->waiting_lock);
+    if (!stream)
+        object_drop(&target->object);
+    return waits;
+}
+
+struct buffer *pool_ready_locked(struct memory_pool *pool,
+                                   struct stream *stream, bool all)
+{
+    struct buffer *first = atomic_load(&stream->waiting.first), *ready = NULL;
+    while (first && (all || stream_has_passed(stream, first->release_point))) {
+        struct buffer *next = first->next_kept;
+        first->next_kept = ready;
+        ready = first;
+        first = next;
+        atomic_fetch_sub(&pool->waiting_count, 1);
+    }
+    atomic_store(&stream->waiting.first, first);
+    if (!first && stream->waiting.link)
+        unlist_locked(stream);
+    return ready;
+}
+
+static rnl_status look(struct stream *stream, void *unused)
+{
+    (void)unused;
+    if (atomic_load(&stream->waiting.first))
+        stream->backend->stream_wait(stream, DEADLINE_LOOK);
+    return RNL_OK;
+}
+
+void pool_look(struct context *context)
+{
+    if (pool_has_waiting(&context->pool))
+        context_each_stream(context, look, NULL);
+}
+
+struct buffer *pool_find_waiting(struct memory_pool *pool,
+                                 struct stream *stream,
+                                 const struct pool_request *request)
+{
+    if (!stream || !atomic_load_explicit(&stream->waiting.first,
+                                         memory_order_relaxed))
+        return NULL;
+    lock_take(&pool->waiting_lock);
+    struct buffer *at = atomic_load(&stream->waiting.first), *before = NULL;
+    for (int looks = 1; at && (at->spent || !pool_fits(at, request)); looks++) {
+        before = at;
+        at = looks < LOOKS_MOST ? at->next_kept : NULL;
+    }
+    if (at) {
+        if (before)
+            before->next_kept = at->next_kept;
+        else
+            atomic_store(&stream->waiting.first, at->next_kept);
+        if (stream->waiting.last == at)
+            stream->waiting.last = before;
+        atomic_fetch_sub(&pool->waiting_count, 1);
+        if (!atomic_load(&stream->waiting.first))
+            unlist_locked(stream);
+    }
+    lock_give(&pool->waiting_lock);
+    return at;
+}

@@ -1,0 +1,88 @@
+// Modules and functions as objects.
+#pragma once
+
+#include "core/object/context_object.h"
+
+struct named;
+struct source;
+
+struct module {
+    struct object object;
+    const struct backend *backend;
+    void *binary;
+    size_t binary_size;
+    char *log;
+    const struct source *source;  // during module_init; NULL for binaries
+    bool loaded;                // else only the binary is of use
+    // Why not all names of kernels are known, by module_init; NULL: they are.
+    const char *names_lack;
+    _Alignas(64) max_align_t native[];
+};
+
+// Of how many arguments on launches have their values packed: drivers copy few
+// as fast one by one; and up to how many bytes, which lie on the stack.
+enum { PACKED_LEAST = 8, PACKED_MOST = 1000 };
+
+// What a launch has to know of a parameter.
+struct place {
+    uint64_t shape;   // the first one of plain values that fit, with …
+    uint32_t kinds;   // … so many, one behind the other; others: look closer
+    uint32_t offset;  // of its value, where they are copied
+};
+
+static inline uint64_t value_shape(uint32_t kind, uint32_t size)
+{
+    return (uint64_t)size << 32 | kind;
+}
+
+static inline bool place_fits(const struct place *place, uint32_t kind,
+                              uint32_t size)
+{
+    return value_shape(kind, size) - place->shape < place->kinds;
+}
+
+// Of a value that comes behind others, which end there.
+size_t parameter_offset(const rnl_parameter *parameter, size_t end);
+
+struct function {
+    struct object object;
+    // What a launch looks at, in the cache line in which the object ends.
+    size_t parameter_count;
+    struct place *places;       // one for each parameter
+    _Atomic size_t shared_most; // dynamic, that a launch may ask for
+    rnl_dim3 most_grid, most_block;  // the device's limits
+    uint32_t most_threads;      // of a block
+    bool is_usual;              // its static shared memory fits, and its source
+                                // asks for no cluster
+    bool takes_plain;           // each is a pointer or a number
+    bool packs;                 // launches have them packed (op.h)
+    const struct backend *backend;
+    struct module *module;      // referenced; NULL for native functions
+    char *name, *symbol;        // the name is the object's label
+    rnl_parameter *parameters;  // `type` texts are owned, too
+    // Of values that are copied one behind the other; a power of two, at most
+    // 64.
+    size_t values_size, values_alignment;
+    rnl_function_info info;     // pointers in it point at the fields above
+    _Atomic int carveout;       // percent; RNL_CARVEOUT_DEFAULT: as it likes
+    struct named *_Atomic named;    // where the context's cache has it
+    rnl_native_fn native_fn;    // NULL unless native
+    void *user_data;
+    _Alignas(64) max_align_t native[];
+};
+
+_Static_assert(offsetof(struct function, backend) <= 128,
+               "what a launch looks at fits into that line");
+
+static inline void *module_native(struct module *object)
+{
+    return object->native;
+}
+
+static inline void *function_native(struct function *object)
+{
+    return object->native;
+}
+
+CORE_CHECK_GUARDED(module, module, OBJECT_MODULE, GUARD_CODE)
+CORE_CHECK_GUARDED(function, function, OBJECT_FUNCTION, GUARD_CODE)

@@ -1,0 +1,37 @@
+// Modules and functions, between the files of the front door.
+#pragma once
+
+#include "base/text.h"
+#include "core/backend.h"
+#include "core/module/function.h"
+
+// Makes a module of checked source, from the disk cache or by compiling. Not
+// published; has one reference.
+rnl_status module_build(struct context *context, const struct source *source,
+                        struct module **out_module);
+
+// Makes a function of the module's kernel `name`. Not published.
+rnl_status function_build(struct module *module, const char *name,
+                          struct function **out_function);
+
+// Collects the names of what there is …
+void name_add(struct text *names, const char *name);
+// … and records that there is no `what` ("kernel") of the name that was asked
+// for. Frees `names`; `nor`: what to say when there are none.
+rnl_status name_refuse(const char *what, const char *name, struct text *names,
+                       const char *nor);
+
+// Records that the module's native code is of another kind; `advice` begins
+// with ": ", or is "".
+rnl_status code_refuse(const struct module *module, rnl_code_kind wanted,
+                       rnl_code_kind present, const char *advice);
+
+// Gives a function the attributes that it has when it is made.
+void function_reset(struct function *function);
+
+// Ends one that is parked (compiled.h).
+void function_discard(struct function *function);
+
+// Finds the context and keeps it: compiling takes so long that another thread
+// may release it meanwhile.
+rnl_status context_find_and_keep(rnl_context handle, struct context **out);

@@ -1,0 +1,71 @@
+// Checks of the parameters of public calls.
+#pragma once
+
+#include "core/object/handle.h"
+
+#include <runnel/runnel.h>
+
+// --- Checks: one per kind; each records the failure and names the parameter --
+//
+// What a check of a kind that is guarded (object.h) gives lives until the call
+// ends, in whatever way. The call says so where it begins, which
+// tools/check_calls.py looks after:
+//
+//     CALL status = ENTER();
+//
+// A device lives for ever. An event lives as long as others do not use it
+// again: its own lock tells a call that it is dead by now.
+
+// What the call guards may end from now on. One that was refused, inside a
+// callback, leaves to the call around it what that guards.
+static inline void call_end(const rnl_status *status)
+{
+    (void)status;
+    if (__builtin_expect(thread_state.callback_depth != 0, 0))
+        return;
+    object_clear(GUARD_CONTEXT);  // one by one: no loop at the end of each call
+    object_clear(GUARD_STREAM);
+    object_clear(GUARD_CODE);
+    object_clear(GUARD_OTHER);
+    object_call_ends();
+}
+
+#define CALL __attribute__((cleanup(call_end))) rnl_status
+
+#define CORE_CHECK_FOUND(name, type, KIND, found)                           \
+    static inline rnl_status check_##name(rnl_##type handle,                \
+                                          const char *parameter,            \
+                                          struct type **out)                \
+    {                                                                       \
+        struct object *object = found;                                      \
+        *out = (struct type *)object;                                       \
+        return __builtin_expect(object != NULL, 1)                          \
+                   ? RNL_OK                                                 \
+                   : object_refuse(handle, KIND, parameter);                \
+    }
+#define CORE_CHECK_GUARDED(name, type, KIND, GUARD) \
+    CORE_CHECK_FOUND(name, type, KIND, object_guard(handle, KIND, GUARD))
+#define CORE_CHECK(type, KIND) \
+    CORE_CHECK_FOUND(type, type, KIND, object_find(handle, KIND))
+
+// Copies an options struct of any version into `options`, which has the
+// defaults (zeros): a shorter one leaves the rest at its default, a longer one
+// is refused if it asks for something this version does not know. `given` may
+// be NULL.
+rnl_status options_read(void *options, size_t size, const void *given,
+                        const char *parameter);
+
+// Checks an out-struct's struct_size, and copies as much as the caller has room
+// for.
+rnl_status info_check(const void *out, size_t size, const char *parameter);
+rnl_status info_write(void *out, const void *info, size_t size,
+                      const char *parameter);
+
+// Records RNL_ERROR_INVALID_ARGUMENT for a NULL `parameter`.
+__attribute__((cold)) rnl_status refuse_null(const char *parameter);
+static inline rnl_status check_pointer(const void *pointer,
+                                       const char *parameter)
+{
+    return __builtin_expect(pointer != NULL, 1) ? RNL_OK
+                                                : refuse_null(parameter);
+}

@@ -1,0 +1,163 @@
+// Handles: finding the object of a handle, and protecting it from its end for
+// the length of a call.
+#pragma once
+
+#include "base/fence.h"
+#include "base/thread.h"
+#include "core/object/object.h"
+
+// --- Handles ---------------------------------------------------------------
+
+#define OBJECT_CHUNK_BITS 10
+#define OBJECT_CHUNK_SIZE (1u << OBJECT_CHUNK_BITS)
+#define OBJECT_CHUNKS 4096u
+
+struct object_chunk {
+    struct object *_Atomic slots[OBJECT_CHUNK_SIZE];
+};
+
+// The first chunk is static, which spares small programs the allocation; most
+// handles are in it, and found without a look at the table, where it is, too.
+extern struct object_chunk object_first_chunk;
+extern struct object_chunk *_Atomic object_chunks[OBJECT_CHUNKS];
+
+// What lies in the slot of a handle of that kind: an object of a kind, live or
+// not, or NULL.
+static inline struct object *object_in_slot(const void *handle,
+                                            enum object_kind kind)
+{
+    uint64_t value = (uint64_t)(uintptr_t)handle;
+    uint32_t index = (uint32_t)value;
+    if (value >> OBJECT_KIND_SHIFT != (uint64_t)kind)
+        return NULL;
+    if (__builtin_expect(index < OBJECT_CHUNK_SIZE, 1))
+        return atomic_load_explicit(&object_first_chunk.slots[index],
+                                    memory_order_acquire);
+    // An index that is too large finds another object, with another handle.
+    struct object_chunk *chunk = atomic_load_explicit(
+        &object_chunks[index / OBJECT_CHUNK_SIZE % OBJECT_CHUNKS],
+        memory_order_acquire);
+    return chunk ? atomic_load_explicit(
+                       &chunk->slots[index % OBJECT_CHUNK_SIZE],
+                       memory_order_acquire)
+                 : NULL;
+}
+
+static inline bool object_has_handle(const struct object *object,
+                                     const void *handle)
+{
+    return atomic_load_explicit(&object->handle, memory_order_acquire) ==
+           (uint64_t)(uintptr_t)handle;
+}
+
+// The object of a handle, NULL when it is not a live one of that kind.
+static inline struct object *object_find(const void *handle,
+                                         enum object_kind kind)
+{
+    struct object *object = object_in_slot(handle, kind);
+    if (!object)
+        return NULL;
+    // Before the handle is checked: from then on the object is not reused.
+    // Others see it late, but not as late as the quarantine is long.
+    atomic_store_explicit(&thread_state.seen[kind], object,
+                          memory_order_relaxed);
+    atomic_signal_fence(memory_order_seq_cst);
+    return object_has_handle(object, handle) ? object : NULL;
+}
+
+// Records why `handle` is not a live object of `kind`: NULL, dead, of another
+// type, never valid, or of the parent process. Names the parameter.
+rnl_status object_refuse(const void *handle, enum object_kind kind,
+                         const char *parameter);
+
+// --- Guards ----------------------------------------------------------------
+//
+// A public call guards what it found of these kinds until it ends. (Known as
+// hazard pointers.) Each place is for one object; the library's own threads
+// guard nothing, and no call guards anything while it calls the caller's code,
+// unless that may not call the library.
+
+enum guard {
+    GUARD_CONTEXT,
+    GUARD_STREAM,
+    GUARD_CODE,   // a module or a function
+    GUARD_OTHER,  // the second of a kind
+    GUARDS,
+};
+
+_Static_assert(GUARDS == THREAD_GUARDS, "a thread has a place for each");
+
+static inline bool object_kind_is_guarded(enum object_kind kind)
+{
+    return kind == OBJECT_CONTEXT || kind == OBJECT_STREAM ||
+           kind == OBJECT_MODULE || kind == OBJECT_FUNCTION;
+}
+
+// For a thread that thread_guards. Either whoever ends the object sees the
+// note, or its handle is dead here. The place has to be cleared in any case.
+static inline struct object *object_note(const void *handle,
+                                         enum object_kind kind,
+                                         enum guard guard)
+{
+    struct object *object = object_in_slot(handle, kind);
+    if (!object)
+        return NULL;
+    atomic_store_explicit(&thread_state.guarded[guard], object,
+                          memory_order_relaxed);
+    atomic_signal_fence(memory_order_seq_cst);
+    return object_has_handle(object, handle) ? object : NULL;
+}
+
+// For any other: a reference until object_end_call.
+struct object *object_hold(const void *handle, enum object_kind kind);
+
+// Finds one that does not end before the call does; NULL when it is not live.
+static inline struct object *object_guard(const void *handle,
+                                          enum object_kind kind,
+                                          enum guard guard)
+{
+    return __builtin_expect(thread_guards(), 1)
+               ? object_note(handle, kind, guard)
+               : object_hold(handle, kind);
+}
+
+static inline void object_clear(enum guard guard)
+{
+    atomic_store_explicit(&thread_state.guarded[guard], NULL,
+                          memory_order_release);
+}
+
+// Bits of often.call_ends.
+#define CALL_ENDS_OBJECTS 1u  // some were guarded as their last reference went
+#define CALL_ENDS_HOLDS 2u    // there are threads that hold instead of guarding
+
+void object_end_call(void);
+
+// Behind object_clear. Either this thread sees what was put aside, or who puts
+// it there sees that it is guarded no more.
+static inline void object_call_ends(void)
+{
+    atomic_signal_fence(memory_order_seq_cst);
+    if (__builtin_expect(atomic_load_explicit(&often.call_ends,
+                                              memory_order_relaxed) != 0, 0))
+        object_end_call();
+}
+
+static inline void object_unguard(enum guard guard)
+{
+    object_clear(guard);
+    object_call_ends();
+}
+
+// Waits until no thread guards it. Only for one whose handle is dead, and where
+// the calling thread guards nothing.
+void object_await_unguarded(const struct object *object);
+
+// Finds and takes a reference that holds even if another thread releases the
+// handle at this moment. NULL when it is not live; nothing is recorded.
+struct object *object_find_and_keep(const void *handle,
+                                    enum object_kind kind);
+
+// For walks over all live objects of a kind: the first one at `*index` or
+// behind, with a reference, and `*index` behind it; NULL at the end.
+struct object *object_next_and_keep(enum object_kind kind, uint32_t *index);

@@ -1,0 +1,81 @@
+// What a context keeps for its next buffers, above every backend.
+//
+// What is kept is whole dead buffers, with their memory: taking one costs one
+// lock and no allocation. Small ones are in parts, one for each of a few
+// threads, so that threads do not meet; a buffer goes back to the part it came
+// from. Large ones share a part, where the best fit is looked for.
+//
+// While buffers and events of a part live, the part holds the context's
+// reference for all of them, so that no count is shared by all threads.
+//
+// A buffer whose release stream has not come to the point of the release waits
+// at that stream: new buffers of the stream may have it at once, others once
+// the stream got there. What the pool may not keep waits there, too, before it
+// goes back: it counts as reserved until then.
+#pragma once
+
+#include "base/biased.h"
+#include "core/object/handle.h"
+#include "core/object/quarantine.h"
+
+#include <runnel/memory.h>
+
+#define POOL_PARTS 32
+#define POOL_SMALL_MOST ((size_t)64 << 10)
+#define POOL_SMALL_BINS 28  // as many as sizes up to that have
+#define POOL_BINS 160
+#define POOL_KINDS 3
+
+struct buffer;
+struct stream;
+
+// Memory as a backend gave it.
+struct memory {
+    void *device;  // what kernels see
+    void *host;    // NULL where the host cannot reach it
+    uint64_t cookie;
+    bool zeroed;  // every byte is 0: new memory of a system that promises so
+};
+
+struct pool_part {
+    _Alignas(64) struct biased_lock lock;  // guards all below
+    bool holds;                            // the context's reference
+    uint32_t live_count;        // buffers and events in use, or about to be
+    struct object_rest events;  // event_pool.h's
+    size_t live, peak;          // bytes in use now, and at most
+    uint64_t hits, misses;
+    uint64_t next_id, end_id;  // ids taken in advance
+    struct buffer *bins[POOL_SMALL_BINS];
+};
+
+// The pool is as reusable as its context: never freed while another thread may
+// look at it.
+struct memory_pool {
+    // Functions of memory_pool.c, for rooms below. `passed`: streams of the
+    // context got on, and the caller has time for what goes back now.
+    // `stream_finish`: the stream is done with all its work.
+    void (*passed)(struct context *context);
+    void (*stream_finish)(struct stream *stream);
+    struct pool_part parts[POOL_PARTS];
+    struct pool_part large;
+    struct buffer *large_bins[POOL_KINDS][POOL_BINS];  // under large.lock
+    _Alignas(64) _Atomic size_t reserved;  // bytes that the backend gave
+    _Atomic size_t reserved_peak;
+    _Atomic uint64_t trims, retries;
+    size_t threshold;         // bytes to keep at most
+    _Atomic bool closed;      // the caller has no reference to the context
+    struct memory set_aside;  // taken when the context was opened …
+    size_t set_aside_size;
+    _Atomic size_t set_aside_used;  // … and given out up to here
+    struct lock waiting_lock;       // guards the list, and those at streams
+    struct stream *waiting_streams;
+    _Atomic uint32_t waiting_count;  // buffers at streams
+};
+
+// At the stream that they wait for.
+struct pool_waiting {
+    // Written under the pool's waiting_lock, as released: nearly by points.
+    struct buffer *_Atomic first;
+    struct buffer *last;
+    struct stream *next, **link;  // in waiting_streams
+};

@@ -1,0 +1,67 @@
+// Dead objects that wait until they may be reused.
+#include "core/object/quarantine.h"
+
+#include "core/object/object.h"
+
+// A dead object is not reused before this many others of its class died, nor
+// while a thread has it among what it saw: a call that checked a handle just
+// before its release then still looks at the object that it meant.
+#define QUARANTINE 64
+#define CLEARED_AT_ONCE 32  // since all threads are asked; bits of `seen`
+
+struct clearing {
+    enum object_kind kind;
+    uint32_t seen;  // bits, by index
+    struct object *objects[CLEARED_AT_ONCE];
+};
+
+static void note_seen(const struct thread_state *thread, void *argument)
+{
+    struct clearing *clearing = argument;
+    const void *seen = atomic_load_explicit(&thread->seen[clearing->kind],
+                                            memory_order_relaxed);
+    const void *named = atomic_load_explicit(&thread->seen[SEEN_LABEL],
+                                             memory_order_acquire);
+    for (int i = 0; i < CLEARED_AT_ONCE; i++)
+        if (clearing->objects[i] == seen || clearing->objects[i] == named)
+            clearing->seen |= UINT32_C(1) << i;
+}
+
+// Finishes objects that no hazard pointer names: their handles are dead, so no
+// thread can find them again. The others wait once more.
+static __attribute__((noinline)) void clear_some(struct object_rest *rest,
+                                                 enum object_kind kind)
+{
+    struct clearing clearing;
+    struct object **link = &rest->first, *object = rest->first;
+    clearing.kind = kind;
+    clearing.seen = 0;
+    for (int i = 0; i < CLEARED_AT_ONCE; i++, object = object->next_free)
+        clearing.objects[i] = object;
+    threads_visit(note_seen, &clearing);
+    for (int i = 0; i < CLEARED_AT_ONCE; i++) {
+        object = *link;
+        if (clearing.seen >> i & 1) {
+            *link = object->next_free;
+            rest->count--;
+            object_rest_put(rest, object);
+        } else {
+            link = &object->next_free;
+            rest->clear_count++;
+        }
+    }
+}
+
+bool object_rest_clear(struct object_rest *rest, enum object_kind kind)
+{
+    if (rest->count >= QUARANTINE + CLEARED_AT_ONCE)
+        clear_some(rest, kind);
+    return rest->clear_count > 0;
+}
+
+void object_rest_discard(struct object_rest *rest)
+{
+    while (rest->count > 0)
+        object_discard(object_rest_take_first(rest));
+    rest->clear_count = 0;
+}

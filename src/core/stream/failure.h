@@ -1,0 +1,98 @@
+// Asynchronous failures of streams.
+//
+// Failures of a stream that resets have ended. Work that waits for a failed
+// operation, and events recorded behind one, still fail after the reset.
+#pragma once
+
+#include "core/stream/stream.h"
+
+// The first asynchronous failure of a stream, and whose fault it was. Counted:
+// dependent streams share it.
+struct failure {
+    _Atomic uint32_t references;
+    rnl_status status;
+    uint64_t operation;  // 0 when nothing more is known
+    const char *file;
+    int line;
+    char stream[160];
+    char name[128];
+    char label[128];
+    char message[512];
+};
+
+// Keeps `failure` (whose reference it takes) unless there is an earlier one.
+// `inherited`: it is of another stream, which this one waits for.
+void stream_set_failure(struct stream *stream, struct failure *failure,
+                        bool inherited);
+
+// Forgets the failure: for backends' stream_reset.
+void stream_clear_failure(struct stream *stream);
+
+// Takes a reference to the stream's failure; NULL while there is none.
+struct failure *stream_share_failure(struct stream *stream);
+static inline struct failure *stream_get_failure(struct stream *stream)
+{
+    return atomic_load_explicit(&stream->failure, memory_order_acquire)
+               ? stream_share_failure(stream)
+               : NULL;
+}
+
+// Makes a failure of `op`, which is or belongs to operation `sequence` of the
+// stream; never NULL (when memory is short, a static one).
+struct failure *failure_create(struct stream *stream, uint64_t sequence,
+                               const struct op *op, rnl_status status,
+                               const char *message);
+void failure_drop(struct failure *failure);
+void failure_forked(void);
+
+// The work that a failure is blamed on, where there is no op any more.
+struct blame {
+    uint64_t sequence;
+    const char *file;
+    int line;
+    const char *name, *label;  // `label` may be NULL
+};
+
+// The same as failure_create.
+struct failure *failure_blame(struct stream *stream, const struct blame *blame,
+                              rnl_status status, const char *message);
+
+// What the failure is for `stream`: its own status, or, when another stream
+// failed, RNL_ERROR_DEPENDENCY_FAILED.
+rnl_status failure_status(const struct failure *failure,
+                          const struct stream *stream);
+
+// Records `failure` as this call's and returns failure_status.
+rnl_status failure_report(const struct failure *failure,
+                          const struct stream *stream);
+
+// --- History (failure_history.c) --------------------------------------------
+
+// A failure, and the operations that it holds for.
+struct failure_span {
+    struct failure *failure;  // referenced; NULL: there was none
+    uint64_t from, to;
+    struct failure_span *older;
+};
+
+// The newest 8 spans; without memory for more only the newest one. The owner's
+// lock guards it.
+struct failure_history {
+    struct failure_span newest;
+};
+
+// The failure of operation `number`, with a reference, or NULL.
+struct failure *failure_history_find(const struct failure_history *history,
+                                     uint64_t number);
+
+// Adds a span and takes over its reference. `room` is memory for one span, or
+// NULL. Returns spans to be dropped without the lock.
+struct failure_span *failure_history_add(struct failure_history *history,
+                                         struct failure_span span,
+                                         struct failure_span *room);
+
+// Drops a list of spans; NULL is fine.
+void failure_spans_drop(struct failure_span *span);
+
+// Empties the history.
+void failure_history_finish(struct failure_history *history);

@@ -1,0 +1,202 @@
+// An operation: one piece of work as data. The front door makes it, checked and
+// with everything it needs inside; the backend queues and performs it. The same
+// value will be a graph's node.
+#pragma once
+
+#include "core/object/context_object.h"
+
+enum op_kind {
+    OP_KERNEL,  // op->kernel
+    OP_COPY,    // op->copy
+    OP_FILL,    // op->fill
+    OP_HOST,    // op->host
+    OP_VALUES,  // op->values
+    OP_WAIT,    // made by backends: wait for another stream
+    OP_STAMP,   // made by backends: an event's time
+    OP_RELEASE, // nothing but to keep something alive up to here
+    OP_GRAPH,   // op->graph
+    OP_PREFETCH,// op->hint; `what` is a rnl_memory_target
+    OP_ATTACH,  // op->hint; `what` is a rnl_attach_mode
+    OP_ATTRIBUTES, // made by backends: what the stream's next work has
+    OP_RECORDING,  // op->kernel, which records events; it borrows
+};
+
+struct op_kernel {
+    struct function *function;
+    rnl_dim3 grid, block, cluster;
+    size_t shared_size;
+    // The address of each value, and the attributes. They are in the payload,
+    // unless the op borrows.
+    const void *const *arguments;
+    // Where the function packs: the values themselves, at the offsets of its
+    // places. A launch that borrows has no addresses then.
+    const void *packed;
+    // Checked, each at most once and none without a meaning of its own, windows
+    // by address. Events (launch_attribute.h) only where the launch borrows.
+    const rnl_launch_attribute *attributes;
+    size_t attribute_count;
+};
+
+// Addresses are resolved; extents are at least 1 (no empty op is made); pitches
+// are filled in. `payload` data (a launch's constants) may be the source.
+struct op_copy {
+    char *to;
+    const char *from;
+    size_t width, height, depth;
+    size_t to_row, to_slice, from_row, from_slice;
+    struct context *to_context, *from_context;  // NULL: a raw pointer
+    bool to_host, from_host;  // a buffer of page-locked memory
+    // Of one that the caller waits for, or NULL. A backend that waits itself
+    // sets it: then it has taken the op over, however it ends.
+    bool *awaited;
+};
+
+struct op_fill {
+    char *to;
+    size_t width, height, depth, row, slice;
+    uint64_t pattern;
+    size_t pattern_size;
+};
+
+// Of managed memory.
+struct op_hint {
+    void *address;
+    size_t size;
+    int what;
+};
+
+struct op_host {
+    rnl_host_fn function;
+    void *user_data;
+};
+
+struct op_graph {
+    struct graph_exec *exec;  // kept
+};
+
+// A word of memory to write or to wait for; checked, the address resolved.
+struct value {
+    rnl_value_action action;
+    uint16_t width;  // 32 or 64
+    uint16_t flags;  // RNL_VALUE_…
+    char *address;
+    uint64_t value;
+};
+
+struct op_values {
+    const struct value *items;  // in the payload
+    size_t count;               // at least 1
+    size_t done;                // the backend's: how many are behind it
+};
+
+#define OP_INLINE_PAYLOAD 128
+#define OP_INLINE_KEPT 2
+#define OP_BACKEND_WORDS 6
+
+struct op {
+    struct op *next;  // for whoever holds the op
+    struct stream *stream;
+    uint64_t sequence;  // its number on the stream; set at submission
+    enum op_kind kind;
+    bool borrows;  // a launch: all is the caller's, the op itself as well, and
+                   // only buffers are kept
+    int line;
+    const char *file;   // where it was enqueued; NULL when not known
+    const char *label;  // in the payload like those, or NULL
+    struct object **kept;  // references that end with the op
+    size_t kept_count;
+    void *payload;
+    size_t payload_size;
+    struct object *kept_inline[OP_INLINE_KEPT];
+    union {
+        struct op_kernel kernel;
+        struct op_copy copy;
+        struct op_fill fill;
+        struct op_host host;
+        struct op_graph graph;
+        struct op_values values;
+        struct op_hint hint;
+    };
+    uint64_t backend[OP_BACKEND_WORDS];  // the backend's own
+    _Alignas(64) unsigned char inline_payload[OP_INLINE_PAYLOAD];
+};
+
+// Fetches the part of an op that every launch touches; NULL is fine.
+static inline void op_prefetch(const struct op *op)
+{
+    uintptr_t first = (uintptr_t)op;  // a number: NULL has no neighbours
+    __builtin_prefetch((const void *)first, 1);
+    __builtin_prefetch((const void *)(first + 64), 1);
+    __builtin_prefetch((const void *)(first + 128), 1);
+}
+
+// A new op for `stream` with `payload_size` bytes of payload, aligned to 64.
+// NULL after recording RNL_ERROR_OUT_OF_MEMORY.
+struct op *op_create(struct stream *stream, enum op_kind kind,
+                     size_t payload_size);
+
+void op_drop_released(const struct op *op, struct object *kept);
+
+// Drops something that an op kept which is submitted, but not done. A release
+// by another thread meanwhile has not seen the op; the op sees that there was
+// one.
+static inline void op_drop(const struct op *op, struct object *kept)
+{
+    uint64_t counts = atomic_load_explicit(&kept->counts,
+                                           memory_order_relaxed);
+    // Nearly always it has users, and this is not the last reference.
+    if (__builtin_expect(counts_users(counts) == 0 ||
+                             counts_references(counts) == 1, 0) ||
+        !atomic_compare_exchange_strong_explicit(
+            &kept->counts, &counts, counts - 1, memory_order_release,
+            memory_order_relaxed))
+        op_drop_released(op, kept);
+}
+
+// Drops memory that goes with the stream of an op which is submitted, and which
+// nobody else has yet. Ends no object, so it may be called under locks.
+void op_give_up(struct op *op);
+
+// Drops what it keeps and recycles it. Called by the backend, outside its
+// locks, once the op is done, or by the front door for one never submitted.
+void op_finish(struct op *op);
+
+// Whether op_finish only gives memory back to a pool: a deleter may wait for
+// what waits for the op.
+bool op_calls_nobody(const struct op *op);
+
+// "copy", "fill", …, or the kernel's name.
+const char *op_name(const struct op *op);
+
+// Gives it to the stream's backend, or to the batch of a batched stream; waits
+// for it when RUNNEL_BLOCKING is set.
+rnl_status op_submit(struct op *op);
+
+// The same, and waits for the stream in any case. Takes the op over.
+rnl_status op_submit_and_wait(struct op *op);
+
+// What op_finish and op_submit do, for a list linked by `next`, in its order;
+// may be empty.
+void op_finish_list(struct op *op);
+rnl_status op_submit_list(struct op *op);
+
+// Frees the calling thread's and the common cache of ops.
+void op_trim(void);
+
+// Finished operations are kept for the next ones. A program at rest needs no
+// more of them than fit into 1 MiB: op_give_surplus frees some of the others,
+// for at most 100 us, and tells whether there are more.
+#define OP_BATCHES_AT_REST 64  // of 32 operations: 768 KiB
+extern _Atomic uint32_t op_batches;
+static inline bool op_has_surplus(void)
+{
+    return __builtin_expect(atomic_load(&op_batches) > OP_BATCHES_AT_REST, 0);
+}
+bool op_give_surplus(void);
+
+// In the child after fork: the common cache may have been half changed.
+void op_forked(void);
+
+// A call of a host function; not submitted.
+rnl_status make_host_op(struct stream *stream, rnl_host_fn function,
+                        void *user_data, struct op **out_op);

@@ -1,0 +1,55 @@
+// How far streams are, and behind which of their operations a buffer is free.
+#pragma once
+
+#include "core/object/buffer_object.h"
+#include "core/object/release.h"
+#include "core/stream/op.h"
+#include "core/stream/stream.h"
+
+// How far a stream is once all is done that it was given up to now, and whether
+// it has come that far.
+uint64_t stream_point(const struct stream *stream);
+bool stream_has_passed(const struct stream *stream, uint64_t point);
+
+// Memory that is freed in the order of this very stream can be given up as soon
+// as the work is submitted: whoever gets it comes later.
+static inline bool buffer_goes_with(const struct buffer *buffer,
+                                    const struct stream *stream)
+{
+    if (buffer->kind != RNL_MEMORY_DEVICE || buffer->owner ||
+        buffer->deleter)
+        return false;
+    struct stream *release = atomic_load(&buffer->release_stream);
+    return release ? release == stream
+                   : stream->is_default && buffer->object.context ==
+                                               stream_context(stream);
+}
+
+// Its memory is free behind that operation at the earliest, where both go in
+// the order of one stream.
+void buffer_goes_behind(struct buffer *buffer, const struct op *op);
+
+// Where slices may be released, too, the latest of all counts.
+static inline void set_release_point(struct buffer *buffer, uint64_t point)
+{
+    uint64_t before = 0;
+    if (object_references(&buffer->object) == 0) {
+        atomic_store_explicit(&buffer->release_point, point,
+                              memory_order_relaxed);
+        return;
+    }
+    while (before < point && !atomic_compare_exchange_weak_explicit(
+                                 &buffer->release_point, &before, point,
+                                 memory_order_relaxed, memory_order_relaxed))
+        ;
+}
+
+static inline struct stream *release_stream_of(const struct buffer *buffer)
+{
+    struct stream *stream =
+        atomic_load_explicit(&buffer->release_stream, memory_order_relaxed);
+    return __builtin_expect(stream != NULL, 0)
+               ? stream
+               : atomic_load_explicit(&buffer->object.context->default_stream,
+                                      memory_order_relaxed);
+}
