@@ -6,7 +6,7 @@
 // Not in a program that has more rights than who started it (setuid, file
 // capabilities): variables name programs and libraries that would be run with
 // these.
-bool env_is_believed(void);
+bool env_is_trusted(void);
 
 // getenv; NULL for all where they are not believed.
 const char *env_get(const char *name);

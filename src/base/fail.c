@@ -1,6 +1,6 @@
 #include "base/fail.h"
 
-#include "base/fence.h"
+#include "base/asymmetric_fence.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "base/thread.h"
@@ -100,14 +100,14 @@ static struct thread_state *threads;
 
 static bool fences_are_remote(void)
 {
-    return atomic_load(&often.fence_mode) == FENCE_REMOTE;
+    return atomic_load(&read_mostly.fence_mode) == FENCE_REMOTE;
 }
 
 void threads_note_fences(void)
 {
     lock_take(&threads_lock);
     for (struct thread_state *at = threads; at; at = at->next)
-        atomic_store(&at->guards, fences_are_remote());
+        atomic_store(&at->uses_hazards, fences_are_remote());
     lock_give(&threads_lock);
 }
 
@@ -119,14 +119,14 @@ static void list_thread(void)
     if (threads)
         threads->link = &thread_state.next;
     threads = &thread_state;
-    atomic_store(&thread_state.guards, fences_are_remote());
+    atomic_store(&thread_state.uses_hazards, fences_are_remote());
     lock_give(&threads_lock);
 }
 
 static void unlist_thread(void)
 {
     lock_take(&threads_lock);
-    atomic_store(&thread_state.guards, false);
+    atomic_store(&thread_state.uses_hazards, false);
     if (thread_state.link)
         *thread_state.link = thread_state.next;
     if (thread_state.link && thread_state.next)

@@ -6,8 +6,8 @@
 #include <stdarg.h>
 #include <stdatomic.h>
 
-#define THREAD_SEEN 12
-#define THREAD_GUARDS 4
+#define THREAD_LOOKUPS 12
+#define THREAD_HAZARDS 4
 
 // Small and hot, so it lives in the static block of thread-local storage.
 struct thread_state {
@@ -17,14 +17,16 @@ struct thread_state {
     unsigned callback_depth;// inside host functions, native kernels, deleters;
                             // THREAD_NEW besides
     bool end_noticed;       // its end will empty the cache
-    _Atomic bool guards;    // others see its notes without a fence of its own
-    const void *_Atomic guarded[THREAD_GUARDS];  // must not end meanwhile
-    const void *_Atomic seen[THREAD_SEEN];  // of each kind the one found last,
-                                            // and one whose label is copied
+    _Atomic bool
+        uses_hazards;  // others see its notes without a fence of its own
+    const void *_Atomic hazards[THREAD_HAZARDS];  // must not end meanwhile
+    const void
+        *_Atomic lookups[THREAD_LOOKUPS];  // of each kind the one found last,
+                                           // and one whose label is copied
     unsigned cached_ops;
     unsigned beside;                        // inside fail_beside
     unsigned held_count;
-    void *held[THREAD_GUARDS];              // what the call has references to
+    void *held[THREAD_HAZARDS];              // what the call has references to
     uint64_t number;        // 0: none yet
     struct op *op_cache;
     struct thread_state *next, **link;      // of all threads that made a call
@@ -59,11 +61,12 @@ static inline void callback_end(void)
     thread_state.callback_depth--;
 }
 
-// Whether threads_visit comes by this one and fence_heavy reaches it: nearly
-// always, once in a call.
-static inline bool thread_guards(void)
+// Whether threads_visit comes by this one and asymmetric_fence_heavy reaches
+// it: nearly always, once in a call.
+static inline bool thread_has_hazards(void)
 {
-    return atomic_load_explicit(&thread_state.guards, memory_order_relaxed);
+    return atomic_load_explicit(&thread_state.uses_hazards,
+                                memory_order_relaxed);
 }
 
 // A number that no other thread ever has, and not 0.
@@ -116,8 +119,8 @@ void thread_set_exit_hook(void (*hook)(void));
 // Makes sure that the calling thread's end is noticed; false when it cannot be.
 bool thread_notice_exit(void);
 
-// Tells all threads whether fence_light needs no instruction: called where the
-// mode changes.
+// Tells all threads whether asymmetric_fence_light needs no instruction: called
+// where the mode changes.
 void threads_note_fences(void);
 
 // Makes sure that threads_visit comes by the calling thread, also where that is

@@ -33,7 +33,7 @@ struct environment {
 
 static struct environment *environment_make(const char *folder)
 {
-    bool believed = environ && env_is_believed();
+    bool believed = environ && env_is_trusted();
     size_t count = 0;
     while (believed && environ[count])
         count++;

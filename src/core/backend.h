@@ -18,7 +18,7 @@ struct graph_exec;
 
 #define BACKEND_ABI 1u
 #define SHARE_KEY_SIZE 64  // bytes with which memory_share finds memory
-#define DEADLINE_LOOK 0  // no moment: time does not begin at 0
+#define DEADLINE_POLL 0  // no moment: time does not begin at 0
 #define FEATURE_LAST RNL_FEATURE_INTERPROCESS_MEMORY
 #define BACKEND_FEATURE(feature) (1u << (feature))
 #define BACKEND_ATTRIBUTE(id) (1u << (id))
@@ -98,7 +98,7 @@ struct backend {
     // neither the op nor what that keeps. NOT_READY asks for an op that does
     // not borrow. Where launch attributes for events have an effect, such a
     // launch may have them, as OP_RECORDING, and records them.
-    bool launches_at_once;
+    bool launches_inline;
     size_t context_size, stream_size, event_size, module_size, function_size;
     size_t exec_size;
 
@@ -138,7 +138,7 @@ struct backend {
     // nothing that this calls may enqueue on the same stream. A copy that is
     // awaited comes alone and without that lock.
     rnl_status (*stream_submit)(struct stream *stream, struct op *first);
-    // With DEADLINE_LOOK it only looks: OK or NOT_READY, which is not recorded.
+    // With DEADLINE_POLL it only looks: OK or NOT_READY, which is not recorded.
     rnl_status (*stream_wait)(struct stream *stream, uint64_t deadline);
     // Later work of `stream` waits for all of `other` so far.
     rnl_status (*stream_join)(struct stream *stream, struct stream *other);

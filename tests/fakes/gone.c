@@ -397,7 +397,7 @@ RNL_TEST(a_stream_that_is_gone_need_not_give_its_record)
     struct stream *stream = find_stream();
     struct marker *marker = marker_take(stream_context(stream), false);
     marker_promise(marker);
-    struct op *record = held_marker_op(stream, OP_STAMP, marker);
+    struct op *record = held_marker_op(stream, OP_TIMESTAMP, marker);
     held_marker_over(record, true);
     op_finish(record);
     release_and_await_end(&stream->object);

@@ -104,10 +104,10 @@ static const rnl_cpu_object *table_of(const struct fake_module *module)
 {
     if (!module->inner)
         return NULL;
-    struct object *object = object_find_and_keep(module->inner, OBJECT_MODULE);
+    struct object *object = object_find_ref(module->inner, OBJECT_MODULE);
     const struct cpu_module *native = module_native((struct module *)object);
     const rnl_cpu_object *table = native->object.table;
-    object_drop(object);
+    object_unref(object);
     return table;
 }
 
@@ -158,10 +158,10 @@ static bool is_used(const struct fake_module *module)
     for (const struct fake_function_object *function = module->functions;
          function && !used; function = function->next) {
         struct object *object =
-            object_find_and_keep(function->inner, OBJECT_FUNCTION);
+            object_find_ref(function->inner, OBJECT_FUNCTION);
         used = object && object_references(object) > 2;
         if (object)
-            object_drop(object);
+            object_unref(object);
     }
     return used;
 }

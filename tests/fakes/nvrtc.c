@@ -259,10 +259,10 @@ static rnl_status build(struct program *program, size_t option_count,
 
 static const rnl_cpu_object *table_of(rnl_module module)
 {
-    struct object *object = object_find_and_keep(module, OBJECT_MODULE);
+    struct object *object = object_find_ref(module, OBJECT_MODULE);
     const struct cpu_module *native = module_native((struct module *)object);
     const rnl_cpu_object *table = native->object.table;
-    object_drop(object);
+    object_unref(object);
     return table;
 }
 

@@ -3,7 +3,7 @@
 #include "backends/cpu/jit/object_file.h"
 #include "backends/cuda/ptx.h"
 #include "backends/cudalike/image.h"
-#include "base/shared.h"
+#include "base/dynlib.h"
 #include "fuzz.h"
 
 #include <dlfcn.h>
@@ -12,7 +12,7 @@
 
 enum { HEADER = 64 };  // of an image is not longer
 
-// In the place of base/shared.c's: no mutated code is ever mapped.
+// In the place of base/dynlib.c's: no mutated code is ever mapped.
 void *__wrap_shared_load(const char *path);
 void *__wrap_shared_load(const char *path)
 {

@@ -357,7 +357,7 @@ const struct backend cuda_backend = {
     .abi = BACKEND_ABI,
     .api = "cuda",
     .accelerator = true,
-    .launches_at_once = true,
+    .launches_inline = true,
     .features = HAS(MANAGED_MEMORY) | HAS(PRIORITIES) | HAS(EVENT_TIMING) |
                 HAS(PROMISES) | HAS(PEER_ACCESS) |
                 HAS(MEMORY_OPERATIONS) | HAS(BATCHED_STREAMS) | HAS(CLUSTERS) |

@@ -119,8 +119,9 @@ static int count_piece(struct piece *piece, void *argument)
     return 0;
 }
 
-static bool same_attributes(struct context *context, const struct recipe *a,
-                            const struct recipe *b)
+static bool same_attributes(struct context *context,
+                            const struct node_params *a,
+                            const struct node_params *b)
 {
     struct driver_launch_attribute of_a[LAUNCH_ATTRIBUTES_MOST] = {0};
     struct driver_launch_attribute of_b[LAUNCH_ATTRIBUTES_MOST] = {0};
@@ -141,17 +142,18 @@ static bool has_work(rnl_node_kind kind)
 }
 
 static int set_recipe(struct context *context, const struct step *step,
-                      const struct recipe *recipe)
+                      const struct node_params *node_params)
 {
     struct setter setter = {context, step->plan, step, 0};
     uint32_t count = 0;
-    if (recipe != step->recipe && !gpu_step_can_have(step, recipe))
+    if (node_params != step->node_params &&
+        !gpu_step_can_have(step, node_params))
         return NOT_IN_PLACE;
-    gpu_step_pieces(step, recipe, count_piece, &count);
+    gpu_step_pieces(step, node_params, count_piece, &count);
     if (count != step->count ||
-        !same_attributes(context, step->recipe, recipe))
+        !same_attributes(context, step->node_params, node_params))
         return NOT_IN_PLACE;
-    return gpu_step_pieces(step, recipe, set_piece, &setter);
+    return gpu_step_pieces(step, node_params, set_piece, &setter);
 }
 
 static int set_enabled(struct context *context, const struct step *step,
@@ -168,14 +170,14 @@ static int set_enabled(struct context *context, const struct step *step,
 
 // Tells the driver that the step is another, or is as it was.
 static int tell(struct context *context, const struct step *step,
-                const struct recipe *recipe, bool enabled, bool switches,
-                bool changes)
+                const struct node_params *node_params, bool enabled,
+                bool switches, bool changes)
 {
     int code = switches ? set_enabled(context, step, enabled) : 0;
     // What is enabled has forgotten what it was given (CUDA driver 580.159).
     if (code == 0 && (changes || (switches && enabled)))
         code = step->fixed ? NOT_IN_PLACE
-                           : set_recipe(context, step, recipe);
+                           : set_recipe(context, step, node_params);
     return code;
 }
 
@@ -187,8 +189,9 @@ static int set_step(struct context *context, const struct step *step,
         return 0;
     if (!step->enabled && !node->enabled && !gpu_step_switches(step))
         return 0;  // the driver has no node of it
-    return tell(context, step, node->recipe, node->enabled,
-                step->enabled != node->enabled, step->recipe != node->recipe);
+    return tell(context, step, node->node_params, node->enabled,
+                step->enabled != node->enabled,
+                step->node_params != node->node_params);
 }
 
 // Undoes set_step as far as it got; the driver took these once.
@@ -196,18 +199,19 @@ static void unset_step(struct context *context, const struct step *step,
                        const struct node *node)
 {
     if (has_work(step->kind) && !step->fixed)
-        tell(context, step, step->recipe, step->enabled,
-             step->enabled != node->enabled, step->recipe != node->recipe);
+        tell(context, step, step->node_params, step->enabled,
+             step->enabled != node->enabled,
+             step->node_params != node->node_params);
 }
 
 static void commit_step(struct step *step, const struct node *node)
 {
-    struct recipe *old = step->recipe;
+    struct node_params *old = step->node_params;
     step->enabled = node->enabled;
-    if (old == node->recipe)
+    if (old == node->node_params)
         return;
-    step->recipe = recipe_share(node->recipe);
-    recipe_drop(old);
+    step->node_params = node_params_ref(node->node_params);
+    node_params_unref(old);
 }
 
 // --- Changing a node, or all ------------------------------------------------
@@ -219,8 +223,8 @@ struct walk {
     int (*visit)(struct walk *, struct step *, const struct node *);
     uint32_t left;  // steps to go before it ends
     int code;
-    size_t changes;  // recipes that are exchanged
-    struct recipes *old;
+    size_t changes;  // node_params_list that are exchanged
+    struct node_params_list *old;
 };
 
 static bool walk_node(struct walk *walk, const struct node *node)
@@ -241,7 +245,8 @@ static bool walk_node(struct walk *walk, const struct node *node)
 static int visit_set(struct walk *walk, struct step *step,
                      const struct node *node)
 {
-    if (node_has_bodies(step->kind) && step->recipe->word != node->recipe->word)
+    if (node_has_bodies(step->kind) &&
+        step->node_params->word != node->node_params->word)
         return NOT_IN_PLACE;
     return set_step(walk->context, step, node);
 }
@@ -264,15 +269,15 @@ static int visit_commit(struct walk *walk, struct step *step,
 static int visit_count(struct walk *walk, struct step *step,
                        const struct node *node)
 {
-    walk->changes += step->recipe != node->recipe;
+    walk->changes += step->node_params != node->node_params;
     return 0;
 }
 
 static int visit_keep(struct walk *walk, struct step *step,
                       const struct node *node)
 {
-    if (step->recipe != node->recipe)
-        recipes_add(walk->old, recipe_share(step->recipe));
+    if (step->node_params != node->node_params)
+        recipes_add(walk->old, node_params_ref(step->node_params));
     return 0;
 }
 
@@ -378,7 +383,7 @@ static rnl_status exchange(struct graph_exec *exec)
                           own->last.value};
     lock_give(&own->lock);
     if (last)
-        object_drop(&last->object);
+        object_unref(&last->object);
     if (unused)
         gpu_plan_free(old, point);
     timeline_release(point.timeline);
@@ -468,8 +473,8 @@ static int aim_events(struct gpu_plan *plan, struct graph_launch *launch)
         struct slot *slot = &launch->slots[i];
         if (!step_is_event(step))
             continue;
-        slot->event = (struct event *)step->recipe->subject;
-        object_keep(&slot->event->object);
+        slot->event = (struct event *)step->node_params->subject;
+        object_ref(&slot->event->object);
         code = step->kind == RNL_NODE_EVENT_WAIT
                    ? aim_wait(launch->stream, step, slot)
                    : aim_record(step, slot);
@@ -551,7 +556,7 @@ static struct marker *held_point(struct gpu_exec *own)
         if (step->kind != RNL_NODE_EVENT_WAIT)
             continue;
         struct event_point point =
-            gpu_event_point((struct event *)step->recipe->subject);
+            gpu_event_point((struct event *)step->node_params->subject);
         if (point.marker && atomic_load(&point.marker->held))
             found = marker_share(point.marker);
         event_point_drop(plan->context, &point);

@@ -64,9 +64,9 @@ struct op *held_marker_op(struct stream *stream, enum op_kind kind,
         return NULL;
     op->backend[MARKER_WORD] = (uint64_t)(uintptr_t)marker_share(marker);
     op->backend[SERVICE_WORD] = false;
-    object_keep(&marker->home->object);
+    object_ref(&marker->home->object);
     op->kept[op->kept_count++] = &marker->home->object;
-    if (kind == OP_STAMP) {
+    if (kind == OP_TIMESTAMP) {
         lock_take(&marker->lock);
         marker->stream = stream;
         atomic_fetch_add(&marker->held, 1);
@@ -82,7 +82,7 @@ static struct stream *recorder_of(struct marker *marker)
     lock_take(&marker->lock);
     struct stream *stream =
         atomic_load(&marker->held) ? marker->stream : NULL;
-    if (stream && !object_keep_if_alive(&stream->object))
+    if (stream && !object_ref_if_alive(&stream->object))
         stream = NULL;
     lock_give(&marker->lock);
     return stream;
@@ -91,7 +91,7 @@ static struct stream *recorder_of(struct marker *marker)
 void held_marker_over(struct op *op, bool recorded)
 {
     struct marker *marker = op_marker(op);
-    if (op->kind == OP_STAMP) {
+    if (op->kind == OP_TIMESTAMP) {
         marker_let_go(marker, recorded ? op->stream : NULL);
         service_wake();
     }
@@ -122,7 +122,7 @@ int held_give_marker(struct stream *stream, struct op *op)
     struct marker *marker = op_marker(op);
     bool lost = context_is_lost(stream_context(stream));
     int code = 0;
-    if (!lost && op->kind == OP_STAMP)
+    if (!lost && op->kind == OP_TIMESTAMP)
         code = call_of(gpu)->event_record(marker->event, handle);
     if (!lost && op->kind == OP_WAIT && !atomic_load(&marker->done) &&
         !is_own(stream, marker)) {
@@ -208,9 +208,9 @@ static struct marker *awaited_locked(const struct gpu_stream *own)
 
 bool held_only_writes(const struct op *op)
 {
-    bool only = op->kind == OP_VALUES;
-    for (size_t i = 0; only && i < op->values.count; i++)
-        only = op->values.items[i].action == RNL_WRITE_VALUE;
+    bool only = op->kind == OP_MEMORY_OPS;
+    for (size_t i = 0; only && i < op->memory_ops.count; i++)
+        only = op->memory_ops.items[i].action == RNL_WRITE_VALUE;
     return only;
 }
 
@@ -309,7 +309,7 @@ static void give_all(struct stream *stream, const struct marker *until,
         if (other)
             give_all(other, marker, over);
         if (other)
-            object_drop(&other->object);
+            object_unref(&other->object);
         stream_give_held_locked(stream, SIZE_MAX, over);
         stream_mark_locked(stream);
     }
@@ -346,5 +346,5 @@ void marker_give(struct marker *marker)
     if (!stream)
         return;
     stream_give_all(stream);
-    object_drop(&stream->object);
+    object_unref(&stream->object);
 }

@@ -32,8 +32,8 @@ rnl_status stream_apply_attributes_locked(struct stream *stream,
                                           uint32_t changes);
 void gpu_give_attributes(struct stream *stream, const struct op *op);
 
-// Holds a record of a marker (OP_STAMP) or a wait for one (OP_WAIT); `counted`:
-// as an operation.
+// Holds a record of a marker (OP_TIMESTAMP) or a wait for one (OP_WAIT);
+// `counted`: as an operation.
 rnl_status stream_hold_marker_locked(struct stream *stream, enum op_kind kind,
                                      struct marker *marker, bool counted);
 // Of a stream that nobody else gives work, and that waits for nobody unasked,
@@ -86,7 +86,7 @@ static inline rnl_status stream_record_locked(struct stream *stream,
     if (status != RNL_OK)
         return status;
     if (holds)
-        return stream_hold_marker_locked(stream, OP_STAMP, marker, counted);
+        return stream_hold_marker_locked(stream, OP_TIMESTAMP, marker, counted);
     int code = call_of(gpu_of(context))->event_record(marker->event,
                                                       own->handle);
     own->last = LAST_WORK;
@@ -116,8 +116,8 @@ static inline struct marker *stream_take_record_locked(struct stream *stream,
 // Has the driver wait for what the service was asked.
 void stream_wait_there_locked(struct stream *stream);
 
-// An op that records a marker (OP_STAMP) or waits for one (OP_WAIT); NULL after
-// recording the failure.
+// An op that records a marker (OP_TIMESTAMP) or waits for one (OP_WAIT); NULL
+// after recording the failure.
 struct op *held_marker_op(struct stream *stream, enum op_kind kind,
                           struct marker *marker);
 int held_give_marker(struct stream *stream, struct op *op);

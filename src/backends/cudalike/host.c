@@ -57,7 +57,7 @@ static void run(struct task *task)
 void host_start(struct op *op)
 {
     struct task *task = task_of(op);
-    object_keep(&op->stream->object);  // which is listed
+    object_ref(&op->stream->object);  // which is listed
     task->run = run;
     if (!task_add(&host, task))
         run(task);

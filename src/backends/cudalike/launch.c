@@ -3,7 +3,7 @@
 #include "backends/cudalike/event.h"
 #include "backends/cudalike/graph.h"
 #include "backends/cudalike/retire.h"
-#include "base/often.h"
+#include "base/read_mostly.h"
 #include "core/module/launch.h"
 
 #include <string.h>
@@ -312,7 +312,7 @@ static rnl_status launch_recording(struct stream *stream, struct op *op)
     return status;
 }
 
-RUN_OFTEN rnl_status gpu_stream_launch(struct stream *stream, struct op *op)
+HOT rnl_status gpu_stream_launch(struct stream *stream, struct op *op)
 {
     struct gpu_stream *own = gpu_stream_of(stream);
     struct op *keeper = NULL;

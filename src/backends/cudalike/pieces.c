@@ -192,7 +192,8 @@ static uint64_t forms_of(const struct op *op)
 
 // `flushes`: the device can; where it cannot, nothing comes past the bus that
 // would have to be.
-static struct driver_value make_value(const struct value *value, bool flushes)
+static struct driver_value make_value(const struct memory_op *value,
+                                      bool flushes)
 {
     static const unsigned conditions[] = {
         [RNL_WAIT_GEQ] = DRIVER_WAIT_GEQ,
@@ -216,7 +217,7 @@ static struct driver_value make_value(const struct value *value, bool flushes)
 static int value_pieces(struct context *context, struct piece *piece,
                         int (*visit)(struct piece *, void *), void *argument)
 {
-    const struct op_values *values = &piece->op->values;
+    const struct op_memory_ops *values = &piece->op->memory_ops;
     bool flushes = gpu_of(context)->flushes;
     int code = 0;
     piece->kind = PIECE_VALUES;
@@ -309,10 +310,10 @@ static int clamp_priority(const struct driver *driver, int priority)
 // Other nodes than those it comes after are none of its business, so what lets
 // a launch begin before the one in front of it has ended does not count here.
 unsigned gpu_node_attributes(const struct gpu_context *gpu,
-                             const struct recipe *recipe,
+                             const struct node_params *node_params,
                              struct driver_launch_attribute *out)
 {
-    const struct op *op = recipe->ops;
+    const struct op *op = node_params->ops;
     while (op && op->next)
         op = op->next;
     if (!op || op->kind != OP_KERNEL)
@@ -321,14 +322,14 @@ unsigned gpu_node_attributes(const struct gpu_context *gpu,
     for (unsigned i = 0; i < given; i++) {
         bool priority = out[i].id == DRIVER_LAUNCH_PRIORITY;
         if (out[i].id == DRIVER_LAUNCH_PROGRAMMATIC_SERIALIZATION ||
-            (priority && recipe->priority != 0))
+            (priority && node_params->priority != 0))
             continue;
         out[count++] = out[i];
     }
-    if (recipe->priority != 0 && count < LAUNCH_ATTRIBUTES_MOST)
+    if (node_params->priority != 0 && count < LAUNCH_ATTRIBUTES_MOST)
         out[count++] = (struct driver_launch_attribute){
             .id = DRIVER_LAUNCH_PRIORITY,
-            .number = clamp_priority(gpu->driver, recipe->priority),
+            .number = clamp_priority(gpu->driver, node_params->priority),
         };
     return count;
 }
@@ -347,7 +348,7 @@ int gpu_op_pieces(struct context *context, const struct op *op,
         return copy_pieces(context, &piece, visit, argument);
     case OP_FILL:
         return fill_pieces(&piece, visit, argument);
-    case OP_VALUES:
+    case OP_MEMORY_OPS:
         return value_pieces(context, &piece, visit, argument);
     default:
         return 0;
@@ -374,9 +375,10 @@ static const struct host_work *work_of(const struct step *step, uint32_t op)
     return work;
 }
 
-bool gpu_step_can_have(const struct step *step, const struct recipe *recipe)
+bool gpu_step_can_have(const struct step *step,
+                       const struct node_params *node_params)
 {
-    const struct op *op = recipe->ops, *old = step->recipe->ops;
+    const struct op *op = node_params->ops, *old = step->node_params->ops;
     bool can = true;
     for (uint32_t i = 0; can && op && old; i++) {
         const struct host_work *work = work_of(step, i);
@@ -392,12 +394,14 @@ bool gpu_step_can_have(const struct step *step, const struct recipe *recipe)
     return can && !op && !old;
 }
 
-int gpu_step_pieces(const struct step *step, const struct recipe *recipe,
+int gpu_step_pieces(const struct step *step,
+                    const struct node_params *node_params,
                     int (*visit)(struct piece *, void *), void *argument)
 {
     uint32_t index = 0;
     int code = 0;
-    for (const struct op *op = recipe->ops; op && code == 0; op = op->next) {
+    for (const struct op *op = node_params->ops; op && code == 0;
+         op = op->next) {
         const struct host_work *work = work_of(step, index++);
         if (!work)
             code = gpu_op_pieces(step->plan->context, op, visit, argument);

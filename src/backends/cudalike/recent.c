@@ -2,7 +2,7 @@
 // the stream's lock; read by whoever finds the device lost, who may not wait
 // for that lock: a report that changes while it is read is not known.
 #include "backends/cudalike/cudalike.h"
-#include "base/often.h"
+#include "base/read_mostly.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -67,7 +67,7 @@ put_other(struct recent_list *list, size_t index, const struct op *op)
         (kernel ? KERNEL : 0) | (op->label ? LABELLED : 0));
 }
 
-RUN_OFTEN void recent_put_locked(struct gpu_stream *own, const struct op *op)
+HOT void recent_put_locked(struct gpu_stream *own, const struct op *op)
 {
     struct recent_list *list = atomic_load_explicit(&own->recent,
                                                     memory_order_relaxed);

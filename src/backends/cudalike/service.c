@@ -139,7 +139,7 @@ rnl_status service_host_status(struct stream *stream, uint64_t sequence)
                                   ? stream_get_failure(stream) : NULL;
     if (failure) {
         status = failure_status(failure, stream);
-        failure_drop(failure);
+        failure_unref(failure);
     }
     return status;
 }
@@ -183,7 +183,7 @@ static bool run_item(struct stream *stream, struct op *op, bool asks)
 {
     if (op->kind == OP_WAIT && !(asks && held_wait_is_over(stream, op)))
         return false;
-    if (op->kind == OP_STAMP)
+    if (op->kind == OP_TIMESTAMP)
         return shared_record_run(stream, op);
     if (op->kind == OP_COPY) {
         run_copy(stream, op);
@@ -616,7 +616,7 @@ rnl_status service_list_new_locked(struct stream *stream)
     lock_take(&list_lock);
     rnl_status status =
         start_locked()
-            ? object_keep_for(&stream->object, "stream")
+            ? object_ref_for(&stream->object, "stream")
             : fail(RNL_ERROR_OUT_OF_MEMORY,
                    "the system starts no thread for the work of the host");
     if (status == RNL_OK) {

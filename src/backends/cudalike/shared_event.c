@@ -106,7 +106,7 @@ void shared_record_give_up(struct op *op)
 
 static rnl_status record(struct stream *stream, struct shared_event *shared)
 {
-    struct op *op = op_create(stream, OP_STAMP, sizeof(struct record));
+    struct op *op = op_create(stream, OP_TIMESTAMP, sizeof(struct record));
     if (!op)
         return fail_status();
     held_leave_to_service(op);
@@ -175,7 +175,7 @@ static struct shared_wait *wait_new(struct stream *stream,
         return NULL;
     }
     marker_promise(marker);
-    object_keep(&stream->object);
+    object_ref(&stream->object);
     *wait = (struct shared_wait){
         .shared = shared_event_keep(shared), .record = record,
         .marker = marker, .stream = stream,
@@ -212,11 +212,11 @@ static rnl_status wait_for(struct stream *stream, struct shared_event *shared,
 static rnl_status wait_and_keep(struct stream *stream,
                                 struct shared_event *shared, uint64_t record)
 {
-    rnl_status status = object_keep_for(&stream->object, "stream");
+    rnl_status status = object_ref_for(&stream->object, "stream");
     if (status != RNL_OK)
         return status;
     status = wait_for(stream, shared, record);
-    object_drop(&stream->object);
+    object_unref(&stream->object);
     return status;
 }
 

@@ -11,8 +11,8 @@ rnl_status gpu_shared_join(struct stream *stream, struct event *event);
 rnl_status gpu_shared_query(struct event *event);
 rnl_status gpu_shared_wait(struct event *event, uint64_t deadline);
 
-// Makes a record, which is an OP_STAMP of the service. False if an older record
-// still has its place: the service tries again.
+// Makes a record, which is an OP_TIMESTAMP of the service. False if an older
+// record still has its place: the service tries again.
 bool shared_record_run(struct stream *stream, struct op *op);
 // Completes a record as a failure if the driver refused it, or work before it.
 void shared_record_give_up(struct op *op);

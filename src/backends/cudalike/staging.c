@@ -446,10 +446,10 @@ bool staging_start(struct stream *stream, struct op *op)
     if (!job)
         return false;
     job->op = op;
-    object_keep(&stream->object);  // which is listed
+    object_ref(&stream->object);  // which is listed
     if (add_shares(job, pieces_of(job)) == 0) {
         mem_release(job, sizeof *job);
-        object_drop(&stream->object);
+        object_unref(&stream->object);
         return false;
     }
     if (atomic_fetch_sub(&job->open, 1) == 1)

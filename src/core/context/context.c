@@ -27,13 +27,13 @@ static void peers_free_list(struct peer *peer)
 static void context_finish(struct object *object)
 {
     struct context *context = (struct context *)object;
-    compiled_cache_finish(context);
+    function_cache_finish(context);
     host_ranges_finish(context);
     event_pool_finish(context);
     memory_pool_finish(context);
     context->backend->context_finish(context);
     peers_free_list(context->peers);
-    failure_drop(atomic_load(&context->lost));
+    failure_unref(atomic_load(&context->lost));
     object_discard(&context->default_stream->object);
 }
 
@@ -43,7 +43,7 @@ static struct object_class *class_of(const struct backend *backend)
                                              .finish = context_finish,
                                              .keeps_handle = true};
     static struct object_class classes[BACKENDS_MAX];
-    return object_class_of(&classes[library_backend_index(backend)], &like,
+    return object_class_of(&classes[backend_index(backend)], &like,
                            sizeof(struct context) + backend->context_size);
 }
 
@@ -207,13 +207,13 @@ rnl_status rnl_context_retain(rnl_context handle)
     rnl_status status = ENTER();
     if (status != RNL_OK)
         return status;
-    struct object *object = object_find_and_keep(handle, OBJECT_CONTEXT);
+    struct object *object = object_find_ref(handle, OBJECT_CONTEXT);
     if (!object)
         return object_refuse(handle, OBJECT_CONTEXT, "context");
     status = object_retain(handle, OBJECT_CONTEXT, "context");
     if (status == RNL_OK)
         settle((struct context *)object);
-    object_drop(object);
+    object_unref(object);
     return status;
 }
 
@@ -222,7 +222,7 @@ rnl_status rnl_context_release(rnl_context handle)
     rnl_status status = ENTER();
     if (status != RNL_OK || !handle)
         return status;
-    struct object *object = object_find_and_keep(handle, OBJECT_CONTEXT);
+    struct object *object = object_find_ref(handle, OBJECT_CONTEXT);
     if (!object)
         return object_refuse(handle, OBJECT_CONTEXT, "context");
     bool last;
@@ -233,7 +233,7 @@ rnl_status rnl_context_release(rnl_context handle)
                          "there is nothing to release");
     else if (last)
         settle((struct context *)object);
-    object_drop(object);
+    object_unref(object);
     return status;
 }
 
@@ -390,7 +390,7 @@ rnl_status rnl_context_synchronize(rnl_context handle, uint64_t timeout_ns)
     rnl_status status = ENTER();
     if (status != RNL_OK)
         return status;
-    struct object *object = object_find_and_keep(handle, OBJECT_CONTEXT);
+    struct object *object = object_find_ref(handle, OBJECT_CONTEXT);
     if (!object)
         return object_refuse(handle, OBJECT_CONTEXT, "context");
     struct context *context = (struct context *)object;
@@ -402,7 +402,7 @@ rnl_status rnl_context_synchronize(rnl_context handle, uint64_t timeout_ns)
         context_each_stream(context, wait_for, &all);
     context->pool.passed(context);
     host_ranges_collect(context);
-    object_drop(object);
+    object_unref(object);
     return all.first;
 }
 
@@ -474,7 +474,7 @@ static rnl_status look_at(struct stream *stream, void *argument)
     (void)argument;
     rnl_status status = stream_flush(stream);
     if (status == RNL_OK)
-        status = stream->backend->stream_wait(stream, DEADLINE_LOOK);
+        status = stream->backend->stream_wait(stream, DEADLINE_POLL);
     return status == RNL_NOT_READY ? status : RNL_OK;
 }
 

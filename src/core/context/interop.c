@@ -54,11 +54,11 @@ rnl_status rnl_event_native(rnl_event handle, void **out_native)
     rnl_status status = ENTER();
     if (status != RNL_OK)
         return status;
-    struct object *event = object_find_and_keep(handle, OBJECT_EVENT);
+    struct object *event = object_find_ref(handle, OBJECT_EVENT);
     if (!event)
         return object_refuse(handle, OBJECT_EVENT, "event");
     status = native_of(event->context, event, out_native);
-    object_drop(event);
+    object_unref(event);
     return status;
 }
 

@@ -1,7 +1,7 @@
 #include "core/context/library.h"
 
 #include "base/log.h"
-#include "base/shared.h"
+#include "base/dynlib.h"
 #include "core/backend.h"
 #include "core/object/config.h"
 #include "core/object/context_object.h"
@@ -92,7 +92,7 @@ static void after_fork_in_child(void)
 {
     static const pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
     open_mutex = fresh;
-    shared_after_fork_in_child();
+    dynlib_after_fork_in_child();
     log_forked();
     object_table_forked();
     op_forked();
@@ -139,14 +139,14 @@ rnl_status library_open(void)
     // Before anything that a fork could interrupt.
     static atomic_bool noticed;
     static const struct fork_hooks hooks = {
-        shared_before_fork, shared_after_fork_in_parent, after_fork_in_child};
+        dynlib_before_fork, dynlib_after_fork_in_parent, after_fork_in_child};
     if (!thread_notice_forks(&noticed, &hooks))
         return fail(RNL_ERROR_OUT_OF_MEMORY,
                     "there is no memory to be told of forks");
     pthread_mutex_lock(&open_mutex);
     rnl_status status = RNL_OK;
     if (!atomic_load(&opened)) {
-        fence_open();
+        asymmetric_fence_open();
         status = open_locked();
         atomic_store_explicit(&opened, status == RNL_OK,
                               memory_order_release);

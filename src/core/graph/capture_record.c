@@ -53,7 +53,7 @@ static rnl_node_kind kind_of(const struct op *first)
             return RNL_NODE_FILL;
         if (op->kind == OP_HOST)
             return RNL_NODE_HOST_FUNCTION;
-        if (op->kind == OP_VALUES)
+        if (op->kind == OP_MEMORY_OPS)
             return RNL_NODE_VALUES;
         if (op->kind != OP_COPY)
             return 0;
@@ -72,15 +72,15 @@ static bool refuse_ops(struct op *first, rnl_status *out_status)
 }
 
 // The capture was ended meanwhile.
-static void give_back(struct recipe *recipe, struct stream *stream)
+static void give_back(struct node_params *node_params, struct stream *stream)
 {
-    for (struct op *op = recipe->ops; op; op = op->next) {
+    for (struct op *op = node_params->ops; op; op = op->next) {
         op->stream = stream;
-        if (op->label == recipe->label)
+        if (op->label == node_params->label)
             op->label = NULL;
     }
-    recipe->ops = NULL;
-    recipe_drop(recipe);
+    node_params->ops = NULL;
+    node_params_unref(node_params);
 }
 
 static bool add_ops(struct op *first, rnl_status *out_status)
@@ -89,7 +89,7 @@ static bool add_ops(struct op *first, rnl_status *out_status)
     struct new_node node = {.kind = kind_of(first)};
     if (!node.kind)
         return refuse_ops(first, out_status);
-    *out_status = recipe_of_ops(first, &node.recipe);
+    *out_status = node_params_of_ops(first, &node.node_params);
     if (*out_status != RNL_OK) {
         op_finish_list(first);
         return true;
@@ -100,9 +100,9 @@ static bool add_ops(struct op *first, rnl_status *out_status)
         *out_status = add_locked(stream, capture, &node);
     lock_give(&capture_lock);
     if (!capture)
-        give_back(node.recipe, stream);
+        give_back(node.node_params, stream);
     else if (*out_status != RNL_OK)
-        recipe_drop(node.recipe);
+        node_params_unref(node.node_params);
     return capture != NULL;
 }
 
@@ -111,9 +111,9 @@ static rnl_status add_object_locked(struct stream *stream,
                                     rnl_node_kind kind, struct object *object)
 {
     struct new_node node = {.kind = kind};
-    rnl_status status = recipe_of_object(object, &node.recipe);
+    rnl_status status = node_params_of_object(object, &node.node_params);
     if (status == RNL_OK && (status = add_locked(stream, capture, &node)))
-        recipe_drop(node.recipe);  // the caller has the object, too
+        node_params_unref(node.node_params);  // the caller has the object, too
     return status;
 }
 
@@ -161,7 +161,7 @@ static rnl_status record_locked(struct stream *stream, struct event *event,
     event->after = set;
     event->capture = capture;
     atomic_fetch_add(&capture->references, 1);
-    atomic_fetch_add(&often.capture_traces, 1);
+    atomic_fetch_add(&read_mostly.capture_traces, 1);
     atomic_store(&event->captured, true);
     return RNL_OK;
 }
@@ -181,7 +181,7 @@ static bool add_record(struct stream *stream, struct event *event,
         capture_forget(event);
         return false;
     }
-    if ((*out_status = object_keep_for(&event->object, "event")))
+    if ((*out_status = object_ref_for(&event->object, "event")))
         return true;
     lock_take(&capture_lock);
     struct capture *capture = capture_of(stream);
@@ -193,7 +193,7 @@ static bool add_record(struct stream *stream, struct event *event,
     else
         capture_forget_locked(event);
     lock_give(&capture_lock);
-    object_drop(&event->object);
+    object_unref(&event->object);
     return capture != NULL;
 }
 
@@ -217,7 +217,7 @@ rnl_status capture_add_stream_locked(struct capture *capture,
                        "graph. Capture a stream of rnl_stream_create");
     if (!grow_locked(capture))
         return capture_no_memory();
-    rnl_status status = object_keep_for(&stream->object, "stream");
+    rnl_status status = object_ref_for(&stream->object, "stream");
     if (status != RNL_OK)
         return status;
     capture->members[capture->member_count++] = stream;
@@ -285,7 +285,7 @@ static bool add_wait(struct stream *stream, struct event *event, bool external,
 {
     if (!stream_is_captured(stream) && (external || !event_is_captured(event)))
         return false;
-    if ((*out_status = object_keep_for(&event->object, "event")))
+    if ((*out_status = object_ref_for(&event->object, "event")))
         return true;
     lock_take(&capture_lock);
     struct capture *mine = capture_of(stream);
@@ -296,7 +296,7 @@ static bool add_wait(struct stream *stream, struct event *event, bool external,
     else if (concerned)
         *out_status = wait_locked(stream, event, mine);
     lock_give(&capture_lock);
-    object_drop(&event->object);
+    object_unref(&event->object);
     return concerned;
 }
 

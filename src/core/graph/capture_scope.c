@@ -52,9 +52,9 @@ static rnl_status take_graph(struct stream *stream, struct capture *capture,
     capture->old_count = graph->count;
     lock_give(&graph->lock);
     capture->graph = graph;
-    capture->given = true;
+    capture->into_existing = true;
     if (status != RNL_OK)
-        object_drop(&graph->object);
+        object_unref(&graph->object);
     return status;
 }
 
@@ -79,14 +79,14 @@ static rnl_status begin_locked(struct stream *stream,
     rnl_status status = capture_add_stream_locked(capture, stream);
     if (status == RNL_OK && (status = take_graph(stream, capture, options))) {
         atomic_store(&stream->capture, NULL);
-        object_drop(&stream->object);  // the caller has it, too
+        object_unref(&stream->object);  // the caller has it, too
     }
     if (status != RNL_OK) {
         set_finish(&stream->after);
-        capture_drop(capture);
+        capture_unref(capture);
         return status;
     }
-    if (!capture->given) {
+    if (!capture->into_existing) {
         capture->graph->capture = capture;
         capture->graph->owned = true;
         object_publish(&capture->graph->object);
@@ -94,7 +94,7 @@ static rnl_status begin_locked(struct stream *stream,
     capture->origin = stream;
     capture->next = captures;
     captures = capture;
-    atomic_fetch_add(&often.capture_traces, 1);
+    atomic_fetch_add(&read_mostly.capture_traces, 1);
     return RNL_OK;
 }
 
@@ -186,7 +186,7 @@ static void unlink_locked(struct capture *capture)
     while (*link != capture)
         link = &(*link)->next;
     *link = capture->next;
-    atomic_fetch_sub(&often.capture_traces, 1);
+    atomic_fetch_sub(&read_mostly.capture_traces, 1);
 }
 
 // Makes ordinary streams of its members, which the caller has to drop.
@@ -218,11 +218,11 @@ static void cut_nodes(struct graph *graph, uint32_t count)
 static void free_graph(struct capture *capture, rnl_status status)
 {
     struct graph *graph = capture->graph;
-    if (status != RNL_OK && capture->given)
+    if (status != RNL_OK && capture->into_existing)
         cut_nodes(graph, capture->old_count);
     lock_take(&graph->lock);
     graph->capture = NULL;
-    if (status == RNL_OK && !capture->given)
+    if (status == RNL_OK && !capture->into_existing)
         graph->owned = false;
     lock_give(&graph->lock);
 }
@@ -234,17 +234,18 @@ static rnl_status finish(struct capture *capture, rnl_status status,
     struct graph *graph = capture->graph;
     free_graph(capture, status);
     for (uint32_t i = 0; i < capture->member_count; i++)
-        object_drop(&capture->members[i]->object);
+        object_unref(&capture->members[i]->object);
     rnl_graph handle = object_handle(&graph->object);
-    if (status == RNL_OK && capture->given)  // a body's node may be gone
+    if (status == RNL_OK &&
+        capture->into_existing)  // a body's node may be gone
         status = object_retain(handle, OBJECT_GRAPH, "graph");
     if (status == RNL_OK)
         *out_graph = handle;
-    else if (!capture->given)
+    else if (!capture->into_existing)
         graph_release_owned(graph);
-    if (capture->given)
-        object_drop(&graph->object);
-    capture_drop(capture);
+    if (capture->into_existing)
+        object_unref(&graph->object);
+    capture_unref(capture);
     return status;
 }
 
@@ -261,8 +262,8 @@ static rnl_status judge(struct capture *capture)
     return status;
 }
 
-// `told`: unless RNL_OK, the capture is lost for that.
-static rnl_status end(struct stream *stream, rnl_status told,
+// `function_status`: unless RNL_OK, the capture is lost for that.
+static rnl_status end(struct stream *stream, rnl_status function_status,
                       rnl_graph *out_graph)
 {
     rnl_status status;
@@ -278,21 +279,22 @@ static rnl_status end(struct stream *stream, rnl_status told,
                          "where it began");
         capture = NULL;
     } else {
-        status = told ? told : judge(capture);
+        status = function_status ? function_status : judge(capture);
         disband_locked(capture);
     }
     lock_give(&capture_lock);
     return capture ? finish(capture, status, out_graph) : status;
 }
 
-static rnl_status end_handle(rnl_stream handle, rnl_status told,
+static rnl_status end_handle(rnl_stream handle, rnl_status function_status,
                              rnl_graph *out_graph)
 {
-    struct object *object = object_find_and_keep(handle, OBJECT_STREAM);
+    struct object *object = object_find_ref(handle, OBJECT_STREAM);
     if (!object)
         return object_refuse(handle, OBJECT_STREAM, "stream");
-    rnl_status status = end((struct stream *)object, told, out_graph);
-    object_drop(object);
+    rnl_status status =
+        end((struct stream *)object, function_status, out_graph);
+    object_unref(object);
     return status;
 }
 
@@ -334,12 +336,12 @@ rnl_status rnl_stream_capture(rnl_stream handle,
     if ((status = check_stream(handle, "stream", &stream)) ||
         (status = begin(stream, options)))
         return status;
-    rnl_status told = function(handle, user_data);
+    rnl_status function_status = function(handle, user_data);
     thread_state.function = __func__;  // the calls inside have other names
-    rnl_status ended = end_handle(handle, told, &graph);
+    rnl_status ended = end_handle(handle, function_status, &graph);
     if (ended == RNL_OK)
         *out_graph = graph;
-    return told ? told : ended;
+    return function_status ? function_status : ended;
 }
 
 // --- Facts -----------------------------------------------------------------

@@ -18,7 +18,7 @@ void node_free_edges(struct node *node)
 
 void node_finish(struct node *node)
 {
-    recipe_drop(node->recipe);
+    node_params_unref(node->node_params);
     if (node->inner)
         graph_release_owned(node->inner);
     node_free_edges(node);
@@ -77,7 +77,7 @@ static void release_owned(struct graph *graph)
     if (handle)
         object_release(handle, OBJECT_GRAPH, "graph");
     else
-        object_drop(&graph->object);
+        object_unref(&graph->object);
 }
 
 // Detaches the first graph of a list; returns the next one.
@@ -101,7 +101,7 @@ void graph_drop_inner(struct graph *inner)
 {
     while (inner) {
         struct graph *next = part(inner);
-        object_drop(&inner->object);
+        object_unref(&inner->object);
         inner = next;
     }
 }
@@ -130,7 +130,7 @@ const rnl_graph *graph_handles_locked(struct graph *inner, uint32_t *out_count)
 rnl_status graph_find(rnl_graph handle, const char *parameter,
                       struct graph **out_graph)
 {
-    *out_graph = (struct graph *)object_find_and_keep(handle, OBJECT_GRAPH);
+    *out_graph = (struct graph *)object_find_ref(handle, OBJECT_GRAPH);
     return *out_graph ? RNL_OK
                       : object_refuse(handle, OBJECT_GRAPH, parameter);
 }
@@ -199,7 +199,7 @@ static bool copy_node(const struct node *from, struct node *to, bool hidden)
     to->after_most = from->after_count;
     to->after_free = 0;
     to->inner = inner;
-    recipe_share(to->recipe);
+    node_params_ref(to->node_params);
     return true;
 }
 
@@ -246,7 +246,7 @@ struct graph *graph_copy(struct graph *graph, bool hidden)
     lock_give(&graph->lock);
     if (status == RNL_OK)
         return copy;
-    object_drop(&copy->object);
+    object_unref(&copy->object);
     return NULL;
 }
 
@@ -284,7 +284,7 @@ rnl_status rnl_graph_release(rnl_graph handle)
     rnl_status status = ENTER();
     if (status != RNL_OK)
         return status;
-    struct object *object = object_find_and_keep(handle, OBJECT_GRAPH);
+    struct object *object = object_find_ref(handle, OBJECT_GRAPH);
     if (!object)
         return object_release(handle, OBJECT_GRAPH, "graph");
     struct graph *graph = (struct graph *)object;
@@ -298,7 +298,7 @@ rnl_status rnl_graph_release(rnl_graph handle)
                          "released by itself");
     else
         status = object_release(handle, OBJECT_GRAPH, "graph");
-    object_drop(object);
+    object_unref(object);
     return status;
 }
 
@@ -314,7 +314,7 @@ rnl_status rnl_graph_clone(rnl_graph handle, rnl_graph *out_clone)
         status = fail_status();
     if (copy)
         *out_clone = publish(copy);
-    object_drop(&graph->object);
+    object_unref(&graph->object);
     return status;
 }
 
@@ -335,7 +335,7 @@ rnl_status rnl_graph_find_node(rnl_graph handle, rnl_node node,
     else if (node_is_of(node, clone->copied_from))
         status = fail_at(RNL_ERROR_NOT_FOUND, "node",
                          "the clone has no copy of 'node'");
-    object_drop(&clone->object);
+    object_unref(&clone->object);
     return status;
 }
 
@@ -356,7 +356,7 @@ rnl_status rnl_graph_get_info(rnl_graph handle, rnl_graph_info *out_info)
     info.node_count = graph->live_count;
     info.edge_count = graph->edge_count;
     lock_give(&graph->lock);
-    object_drop(&graph->object);
+    object_unref(&graph->object);
     return info_write(out_info, &info, sizeof info, "out_info");
 }
 
@@ -412,7 +412,7 @@ rnl_status rnl_graph_get_nodes(rnl_graph handle, rnl_node *out_nodes,
     lock_take(&graph->lock);
     list_nodes_locked(graph, out_nodes, capacity, out_count);
     lock_give(&graph->lock);
-    object_drop(&graph->object);
+    object_unref(&graph->object);
     return RNL_OK;
 }
 
@@ -428,6 +428,6 @@ rnl_status rnl_graph_get_edges(rnl_graph handle, rnl_edge *out_edges,
     lock_take(&graph->lock);
     list_edges_locked(graph, out_edges, capacity, out_count);
     lock_give(&graph->lock);
-    object_drop(&graph->object);
+    object_unref(&graph->object);
     return RNL_OK;
 }

@@ -13,7 +13,7 @@
 
 // What a node does. Never changed once it is made: graphs, their copies and
 // executable graphs share it.
-struct recipe {
+struct node_params {
     _Atomic uint32_t references;
     int priority;
     struct op *ops;         // FUNCTION, COPY, FILL, HOST_FUNCTION, VALUES:
@@ -30,7 +30,7 @@ struct node {
     rnl_node_kind kind;     // 0: removed
     bool enabled;           // in executable graphs
     bool marked;            // by whoever holds the lock
-    struct recipe *recipe;
+    struct node_params *node_params;
     struct graph *inner;    // referenced: a CHILD's copy, the first body
     uint32_t *after;        // indices of the nodes it comes after, in order
     uint32_t after_count;
@@ -69,7 +69,8 @@ struct graph_exec {
     const struct backend *backend;
     uint64_t source;         // number of the graph it was made of
     struct lock lock;        // guards the snapshot, and changes of the plan
-    struct lock seen;        // of the snapshot, too, for who must not wait for
+    struct lock
+        snapshot_lock;       // of the snapshot, too, for who must not wait for
                              // the driver: changes hold both
     struct graph *snapshot;  // never published; referenced
     _Alignas(64) max_align_t native[];
@@ -137,7 +138,7 @@ rnl_status graph_check_free_locked(const struct graph *graph);
 // A node as it is handed over, before it is in a graph.
 struct new_node {
     rnl_node_kind kind;
-    struct recipe *recipe;  // both are taken over on success
+    struct node_params *node_params;  // both are taken over on success
     struct graph *inner;
 };
 

@@ -49,9 +49,9 @@ static bool note(struct graph *graph, const struct node *node)
     if (!make_room(graph))
         return false;
     struct buffer_use *use = place_of(graph->uses, graph->use_room,
-                                      node->recipe->subject);
+                                      node->node_params->subject);
     graph->use_count += !use->buffer;
-    use->buffer = node->recipe->subject;
+    use->buffer = node->node_params->subject;
     use->created |= node->kind == RNL_NODE_BUFFER_CREATE;
     use->released |= node->kind == RNL_NODE_BUFFER_RELEASE;
     return true;

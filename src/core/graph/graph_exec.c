@@ -17,7 +17,7 @@ static void exec_finish(struct object *object)
 {
     struct graph_exec *exec = (struct graph_exec *)object;
     exec->backend->exec_finish(exec);
-    object_drop(&exec->snapshot->object);
+    object_unref(&exec->snapshot->object);
 }
 
 static struct object_class *class_of(const struct backend *backend)
@@ -25,13 +25,13 @@ static struct object_class *class_of(const struct backend *backend)
     static const struct object_class like = {.kind = OBJECT_GRAPH_EXEC,
                                              .finish = exec_finish};
     static struct object_class classes[BACKENDS_MAX];
-    return object_class_of(&classes[library_backend_index(backend)], &like,
+    return object_class_of(&classes[backend_index(backend)], &like,
                            sizeof(struct graph_exec) + backend->exec_size);
 }
 
 static rnl_status exec_find(rnl_graph_exec handle, struct graph_exec **out)
 {
-    *out = (struct graph_exec *)object_find_and_keep(handle,
+    *out = (struct graph_exec *)object_find_ref(handle,
                                                      OBJECT_GRAPH_EXEC);
     return *out ? RNL_OK : object_refuse(handle, OBJECT_GRAPH_EXEC, "exec");
 }
@@ -67,7 +67,7 @@ static rnl_status instantiate(struct graph *graph, rnl_graph_exec *out_exec)
     if (exec)
         *out_exec = object_publish(&exec->object);
     else
-        object_drop(&snapshot->object);
+        object_unref(&snapshot->object);
     return status;
 }
 
@@ -80,7 +80,7 @@ rnl_status rnl_graph_instantiate(rnl_graph handle, rnl_graph_exec *out_exec)
         (status = graph_find(handle, "graph", &graph)))
         return status;
     status = instantiate(graph, out_exec);
-    object_drop(&graph->object);
+    object_unref(&graph->object);
     return status;
 }
 
@@ -109,7 +109,7 @@ static void forget_captured(const struct graph *graph)
     for (uint32_t i = 0; graph->records && i < graph->count; i++) {
         const struct node *node = &graph->nodes[i];
         if (node->kind == RNL_NODE_EVENT_RECORD)
-            capture_forget((struct event *)node->recipe->subject);
+            capture_forget((struct event *)node->node_params->subject);
         if (node->inner)
             forget_captured(node->inner);
     }
@@ -119,18 +119,18 @@ static void forget_captured(const struct graph *graph)
 // for before. A change of the graph may wait for the device, a launch must not.
 static void note_records(struct graph_exec *exec)
 {
-    lock_take(&exec->seen);
+    lock_take(&exec->snapshot_lock);
     forget_captured(exec->snapshot);
-    lock_give(&exec->seen);
+    lock_give(&exec->snapshot_lock);
 }
 
 // One that is over when the call returns. RNL_NOT_READY: it needs an op of its
 // own.
-static rnl_status launch_at_once(struct stream *stream,
+static rnl_status inline_launch(struct stream *stream,
                                  struct graph_exec *exec)
 {
     struct op op;
-    if (!stream->launch_at_once || capture_is_used())
+    if (!stream->inline_launch || capture_is_used())
         return RNL_NOT_READY;
     op.next = NULL;
     op.stream = stream;
@@ -140,7 +140,7 @@ static rnl_status launch_at_once(struct stream *stream,
     op.line = 0;
     op.kept_count = 0;
     op.graph.exec = exec;
-    return stream->launch_at_once(stream, &op);
+    return stream->inline_launch(stream, &op);
 }
 
 // Takes over the reference to the exec.
@@ -148,19 +148,19 @@ static rnl_status launch_as_op(struct stream *stream, struct graph_exec *exec)
 {
     struct op *op = op_create(stream, OP_GRAPH, 0);
     if (!op) {
-        object_drop(&exec->object);
+        object_unref(&exec->object);
         return RNL_ERROR_OUT_OF_MEMORY;
     }
     bool notes = capture_is_used() && !stream_is_captured(stream);
     if (notes)
-        object_keep(&exec->object);
+        object_ref(&exec->object);
     op->graph.exec = exec;
     op->kept[op->kept_count++] = &exec->object;
     rnl_status status = op_submit(op);
     if (notes && status == RNL_OK)
         note_records(exec);
     if (notes)
-        object_drop(&exec->object);
+        object_unref(&exec->object);
     return status;
 }
 
@@ -176,9 +176,9 @@ rnl_status rnl_enqueue_graph(rnl_stream handle, rnl_graph_exec exec_handle)
     if (exec->object.context != stream_context(stream))
         status = foreign_exec();
     else if ((status = stream_check_failure(stream)) == RNL_OK &&
-             (status = launch_at_once(stream, exec)) == RNL_NOT_READY)
+             (status = inline_launch(stream, exec)) == RNL_NOT_READY)
         return launch_as_op(stream, exec);
-    object_drop(&exec->object);
+    object_unref(&exec->object);
     return status;
 }
 
@@ -199,7 +199,7 @@ rnl_status rnl_enqueue_graph_upload(rnl_stream handle,
              (status = stream_flush(stream)) == RNL_OK &&
              exec->backend->exec_upload)
         status = exec->backend->exec_upload(exec, stream);
-    object_drop(&exec->object);
+    object_unref(&exec->object);
     return status;
 }
 
@@ -208,10 +208,10 @@ rnl_status rnl_enqueue_graph_upload(rnl_stream handle,
 static void exchange(struct graph_exec *exec, struct node *node,
                      struct new_node *given)
 {
-    lock_take(&exec->seen);
+    lock_take(&exec->snapshot_lock);
     node_exchange(node, given);
     exec->snapshot->records |= node->inner && node->inner->records;
-    lock_give(&exec->seen);
+    lock_give(&exec->snapshot_lock);
 }
 
 // Gives the node what is in `*given`, which then holds what was there before.
@@ -236,21 +236,21 @@ static rnl_status exec_set(struct graph_exec *exec, rnl_node handle,
     uint32_t index;
     lock_take(&exec->lock);
     struct graph *snapshot = exec->snapshot;
-    object_keep(&snapshot->object);  // an update may exchange it
+    object_ref(&snapshot->object);  // an update may exchange it
     rnl_status status = node_find_locked(snapshot, exec->source, handle,
                                          "node", &index);
     if (status == RNL_OK)
         status = node_check_change(&snapshot->nodes[index], params->kind);
     lock_give(&exec->lock);
     if (status == RNL_OK)
-        status = recipe_create(snapshot, params, &made);
-    object_drop(&snapshot->object);
+        status = node_params_create(snapshot, params, &made);
+    object_unref(&snapshot->object);
     if (status != RNL_OK)
         return status;
     lock_take(&exec->lock);
     status = change_locked(exec, index, &made);
     lock_give(&exec->lock);
-    (status ? recipe_give_back : recipe_drop)(made.recipe);
+    (status ? node_params_return_user : node_params_unref)(made.node_params);
     graph_drop_inner(made.inner);
     return status;
 }
@@ -265,7 +265,7 @@ rnl_status rnl_graph_exec_set_node(rnl_graph_exec handle, rnl_node node,
         (status = exec_find(handle, &exec)))
         return status;
     status = exec_set(exec, node, &params);
-    object_drop(&exec->object);
+    object_unref(&exec->object);
     return status;
 }
 
@@ -306,7 +306,7 @@ rnl_status rnl_graph_exec_set_enabled(rnl_graph_exec handle, rnl_node node,
     lock_take(&exec->lock);
     status = set_enabled_locked(exec, node, enabled);
     lock_give(&exec->lock);
-    object_drop(&exec->object);
+    object_unref(&exec->object);
     return status;
 }
 
@@ -326,6 +326,6 @@ rnl_status rnl_graph_exec_is_enabled(rnl_graph_exec handle, rnl_node node,
     if (status == RNL_OK)
         *out_enabled = exec->snapshot->nodes[index].enabled;
     lock_give(&exec->lock);
-    object_drop(&exec->object);
+    object_unref(&exec->object);
     return status;
 }

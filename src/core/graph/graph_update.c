@@ -72,7 +72,7 @@ static rnl_update_reason compare_nodes(const struct node *a,
         return RNL_UPDATE_EDGES;
     bool owns = a->kind == RNL_NODE_BUFFER_CREATE ||
                 a->kind == RNL_NODE_BUFFER_RELEASE;
-    bool other = a->recipe->subject != b->recipe->subject;
+    bool other = a->node_params->subject != b->node_params->subject;
     return owns && other ? RNL_UPDATE_BUFFER : RNL_UPDATE_OK;
 }
 
@@ -87,9 +87,9 @@ static rnl_status take_over(struct graph *into, struct graph *from,
 static rnl_status take_node(struct node *into, struct node *from,
                             struct update *update)
 {
-    struct recipe *old = into->recipe;
-    into->recipe = recipe_share(from->recipe);
-    recipe_drop(old);
+    struct node_params *old = into->node_params;
+    into->node_params = node_params_ref(from->node_params);
+    node_params_unref(old);
     rnl_status status = RNL_OK;
     struct graph *theirs = from->inner;
     for (struct graph *inner = into->inner;
@@ -135,9 +135,9 @@ static rnl_status take_over_locked(struct graph *into,
     return status;
 }
 
-// Gives the nodes of `into`, which nobody else sees, the recipes of `from`, as
-// far as they fit: `*update` tells. The node at fault inside of a child is the
-// child's.
+// Gives the nodes of `into`, which nobody else sees, the node_params_list of
+// `from`, as far as they fit: `*update` tells. The node at fault inside of a
+// child is the child's.
 static rnl_status take_over(struct graph *into, struct graph *from,
                             struct update *update)
 {
@@ -155,9 +155,9 @@ static rnl_status take_over(struct graph *into, struct graph *from,
 static struct graph *show(struct graph_exec *exec, struct graph *snapshot)
 {
     struct graph *old = exec->snapshot;
-    lock_take(&exec->seen);
+    lock_take(&exec->snapshot_lock);
     exec->snapshot = snapshot;
-    lock_give(&exec->seen);
+    lock_give(&exec->snapshot_lock);
     return old;
 }
 
@@ -206,7 +206,7 @@ static rnl_status update_exec(struct graph_exec *exec, struct graph *graph,
     rnl_status status = update_locked(exec, graph, update, &old);
     lock_give(&exec->lock);
     if (old)
-        object_drop(&old->object);
+        object_unref(&old->object);
     return status;
 }
 
@@ -221,14 +221,14 @@ rnl_status rnl_graph_exec_update(rnl_graph_exec handle, rnl_graph graph_handle,
                                             "out_result"))) ||
         (status = graph_find(graph_handle, "graph", &graph)))
         return status;
-    struct object *exec = object_find_and_keep(handle, OBJECT_GRAPH_EXEC);
+    struct object *exec = object_find_ref(handle, OBJECT_GRAPH_EXEC);
     if (exec) {
         status = update_exec((struct graph_exec *)exec, graph, &update);
-        object_drop(exec);
+        object_unref(exec);
     } else {
         status = object_refuse(handle, OBJECT_GRAPH_EXEC, "exec");
     }
-    object_drop(&graph->object);
+    object_unref(&graph->object);
     bool known = status == RNL_OK || status == RNL_ERROR_GRAPH_UPDATE;
     if (!known || !out_result)
         return status;

@@ -44,7 +44,7 @@ static const char *shape_of(rnl_node_kind kind)
 
 static void add_size(struct text *text, const struct node *node)
 {
-    const struct op *op = node->recipe->ops;
+    const struct op *op = node->node_params->ops;
     while (op && op->next)
         op = op->next;
     if (!op)
@@ -101,8 +101,8 @@ static void add_node(struct text *text, const struct graph *graph,
     const struct node *node = &graph->nodes[index];
     text_add(text, NAME " [shape=%s, label=\"", graph->number, index,
              shape_of(node->kind));
-    if (node->recipe->label[0]) {
-        add_quoted(text, node->recipe->label);
+    if (node->node_params->label[0]) {
+        add_quoted(text, node->node_params->label);
         text_add(text, "\\n");
     }
     add_quoted(text, node_what(node));
@@ -138,7 +138,7 @@ static rnl_status draw(rnl_graph handle, struct text *text)
     text_add(text, "digraph runnel {\n");
     add_graph(text, graph);
     text_add(text, "}\n");
-    object_drop(&graph->object);
+    object_unref(&graph->object);
     return text->failed ? fail(RNL_ERROR_OUT_OF_MEMORY,
                                "there is no memory to draw the graph")
                         : RNL_OK;

@@ -88,7 +88,7 @@ const char *node_kind_name(rnl_node_kind kind)
 
 const char *node_what(const struct node *node)
 {
-    for (const struct op *op = node->recipe->ops; op; op = op->next)
+    for (const struct op *op = node->node_params->ops; op; op = op->next)
         if (op->kind == OP_KERNEL)
             return op_name(op);
     return node_kind_name(node->kind);
@@ -148,7 +148,7 @@ rnl_status node_add_locked(struct graph *graph, const struct new_node *given,
     }
     sort_edges(edges, count);
     graph->nodes[graph->count] = (struct node){
-        .kind = given->kind, .enabled = true, .recipe = given->recipe,
+        .kind = given->kind, .enabled = true, .node_params = given->node_params,
         .inner = given->inner, .after = edges,
         .after_count = (uint32_t)count, .after_most = (uint32_t)count,
         .rank = rank,
@@ -181,8 +181,8 @@ static void give_results_locked(const rnl_node_params *params,
         params->out_body[i++] = object_handle(&inner->object);
     if (params->kind != RNL_NODE_BUFFER_CREATE)
         return;
-    object_keep(node->recipe->subject);
-    *params->out_buffer = object_publish(node->recipe->subject);
+    object_ref(node->node_params->subject);
+    *params->out_buffer = object_publish(node->node_params->subject);
 }
 
 static rnl_status add_node(struct graph *graph, const rnl_node *after,
@@ -200,7 +200,7 @@ static rnl_status add_node(struct graph *graph, const rnl_node *after,
             RNL_OK &&
         (given->kind != RNL_NODE_BUFFER_RELEASE ||
          (status = node_check_release_locked(
-              graph, given->recipe->subject)) == RNL_OK))
+              graph, given->node_params->subject)) == RNL_OK))
         status = node_add_locked(graph, given, indices, count, &index);
     if (status == RNL_OK) {
         give_results_locked(params, given);
@@ -214,7 +214,7 @@ static rnl_status add_node(struct graph *graph, const rnl_node *after,
 // What was made for a node that is not to be.
 static void new_node_drop(struct new_node *node)
 {
-    recipe_give_back(node->recipe);
+    node_params_return_user(node->node_params);
     graph_drop_inner(node->inner);
 }
 
@@ -247,13 +247,13 @@ rnl_status rnl_graph_add_node(rnl_graph handle, const rnl_node *after,
     status = count > UINT32_MAX / 8
                  ? fail_at(RNL_ERROR_OUT_OF_RANGE, "count",
                            "%zu nodes are too many", count)
-                 : recipe_create(graph, &params, &node);
+                 : node_params_create(graph, &params, &node);
     if (status == RNL_OK) {
         status = add_node(graph, after, count, &params, &node, out_node);
         if (status != RNL_OK)
             new_node_drop(&node);
     }
-    object_drop(&graph->object);
+    object_unref(&graph->object);
     return status;
 }
 
@@ -275,8 +275,8 @@ rnl_status node_check_change(const struct node *node, rnl_node_kind kind)
 
 void node_exchange(struct node *node, struct new_node *given)
 {
-    struct new_node old = {node->kind, node->recipe, node->inner};
-    node->recipe = given->recipe;
+    struct new_node old = {node->kind, node->node_params, node->inner};
+    node->node_params = given->node_params;
     node->inner = given->inner;
     *given = old;
 }
@@ -323,16 +323,17 @@ rnl_status rnl_graph_set_node(rnl_graph handle, rnl_node node,
     // Before anything is made, so that it need not be undone.
     status = check_kind_of(graph, node, params.kind);
     if (status == RNL_OK)
-        status = recipe_create(graph, &params, &made);
+        status = node_params_create(graph, &params, &made);
     if (status == RNL_OK) {
         lock_take(&graph->lock);
         status = set_node_locked(graph, node, &made);
         lock_give(&graph->lock);
-        (status ? recipe_give_back : recipe_drop)(made.recipe);
+        (status ? node_params_return_user
+                : node_params_unref)(made.node_params);
         if (made.inner)
             graph_release_owned(made.inner);
     }
-    object_drop(&graph->object);
+    object_unref(&graph->object);
     return status;
 }
 
@@ -469,7 +470,7 @@ static rnl_status change_edge(rnl_graph handle, rnl_node from_handle,
                                    &to)) == RNL_OK)
         status = change(graph, from, to);
     lock_give(&graph->lock);
-    object_drop(&graph->object);
+    object_unref(&graph->object);
     return status;
 }
 
@@ -540,7 +541,7 @@ rnl_status rnl_graph_remove_node(rnl_graph handle, rnl_node node)
     lock_give(&graph->lock);
     if (removed.kind)
         node_finish(&removed);
-    object_drop(&graph->object);
+    object_unref(&graph->object);
     return status;
 }
 
@@ -577,7 +578,7 @@ rnl_status rnl_graph_get_node_params(rnl_graph handle, rnl_node node,
     if (status == RNL_OK)
         status = node_read_back(&graph->nodes[index], &params);
     lock_give(&graph->lock);
-    object_drop(&graph->object);
+    object_unref(&graph->object);
     return status ? status
                   : info_write(out_params, &params, sizeof params,
                                "out_params");
@@ -609,8 +610,8 @@ rnl_status rnl_graph_get_node_info(rnl_graph handle, rnl_node node_given,
     if (status == RNL_OK) {
         const struct node *node = &graph->nodes[index];
         info.kind = node->kind;
-        info.priority = node->recipe->priority;
-        info.label = node->recipe->label;
+        info.priority = node->node_params->priority;
+        info.label = node->node_params->label;
         info.what = node_what(node);
         info.dependency_count = node->after_count;
         info.dependent_count = node->before_count;
@@ -618,7 +619,7 @@ rnl_status rnl_graph_get_node_info(rnl_graph handle, rnl_node node_given,
         status = add_bodies_locked(node, &info);
     }
     lock_give(&graph->lock);
-    object_drop(&graph->object);
+    object_unref(&graph->object);
     return status ? status
                   : info_write(out_info, &info, sizeof info, "out_info");
 }

@@ -21,74 +21,75 @@
 
 static size_t size_of(const char *label)
 {
-    return sizeof(struct recipe) + (label ? strlen(label) : 0) + 1;
+    return sizeof(struct node_params) + (label ? strlen(label) : 0) + 1;
 }
 
-static struct recipe *recipe_new(const char *label, int priority)
+static struct node_params *recipe_new(const char *label, int priority)
 {
-    struct recipe *recipe = mem_allocate(size_of(label));
-    if (!recipe) {
+    struct node_params *node_params = mem_allocate(size_of(label));
+    if (!node_params) {
         fail(RNL_ERROR_OUT_OF_MEMORY, "there is no memory for a node");
         return NULL;
     }
-    atomic_init(&recipe->references, 1);
-    recipe->priority = priority;
-    strcpy(recipe->label, label ? label : "");
-    return recipe;
+    atomic_init(&node_params->references, 1);
+    node_params->priority = priority;
+    strcpy(node_params->label, label ? label : "");
+    return node_params;
 }
 
-void recipe_drop(struct recipe *recipe)
+void node_params_unref(struct node_params *node_params)
 {
-    if (!recipe || atomic_fetch_sub(&recipe->references, 1) != 1)
+    if (!node_params || atomic_fetch_sub(&node_params->references, 1) != 1)
         return;
-    op_finish_list(recipe->ops);
-    if (recipe->subject)
-        object_drop(recipe->subject);
-    if (recipe->user)
-        object_drop(recipe->user);
-    readback_free(recipe->readback);
-    mem_release(recipe, size_of(recipe->label));
+    op_finish_list(node_params->ops);
+    if (node_params->subject)
+        object_unref(node_params->subject);
+    if (node_params->user)
+        object_unref(node_params->user);
+    readback_free(node_params->readback);
+    mem_release(node_params, size_of(node_params->label));
 }
 
-void recipe_give_back(struct recipe *recipe)
+void node_params_return_user(struct node_params *node_params)
 {
-    user_data_give_back(recipe->user);
-    recipe_drop(recipe);
+    user_data_give_back(node_params->user);
+    node_params_unref(node_params);
 }
 
 // Whoever runs them says where.
-static void take_ops(struct recipe *recipe, struct op *ops)
+static void take_ops(struct node_params *node_params, struct op *ops)
 {
-    recipe->ops = ops;
+    node_params->ops = ops;
     for (struct op *op = ops; op; op = op->next) {
         op->stream = NULL;
-        if (!op->label && recipe->label[0])
-            op->label = recipe->label;
+        if (!op->label && node_params->label[0])
+            op->label = node_params->label;
     }
 }
 
-rnl_status recipe_of_ops(struct op *ops, struct recipe **out_recipe)
+rnl_status node_params_of_ops(struct op *ops, struct node_params **out_recipe)
 {
     const char *label = NULL;
     for (struct op *op = ops; op; op = op->next)
         label = op->label ? op->label : label;
-    struct recipe *recipe = recipe_new(label, 0);
-    if (!recipe)
+    struct node_params *node_params = recipe_new(label, 0);
+    if (!node_params)
         return RNL_ERROR_OUT_OF_MEMORY;
-    take_ops(recipe, ops);
-    *out_recipe = recipe;
+    take_ops(node_params, ops);
+    *out_recipe = node_params;
     return RNL_OK;
 }
 
-rnl_status recipe_of_object(struct object *subject, struct recipe **out_recipe)
+rnl_status node_params_of_object(struct object *subject,
+                                 struct node_params **out_recipe)
 {
-    struct recipe *recipe = recipe_new(NULL, 0);
-    if (!recipe)
+    struct node_params *node_params = recipe_new(NULL, 0);
+    if (!node_params)
         return RNL_ERROR_OUT_OF_MEMORY;
     if (subject)
-        object_keep(subject);
-    recipe->subject = subject;
-    *out_recipe = recipe;
+        object_ref(subject);
+    node_params->subject = subject;
+    *out_recipe = node_params;
     return RNL_OK;
 }
 
@@ -123,7 +124,7 @@ static rnl_status make_values(struct stream *draft,
     if (params->value_count == 0)
         return RNL_OK;
     rnl_status status = check_pointer(params->values, "values");
-    return status ? status : values_op(draft, params->values,
+    return status ? status : memory_ops_create(draft, params->values,
                                        params->value_count, out_ops);
 }
 
@@ -156,7 +157,7 @@ static rnl_status find_event(struct graph *graph,
                              const rnl_node_params *params,
                              struct object **out_event)
 {
-    struct object *object = object_find_and_keep(params->event, OBJECT_EVENT);
+    struct object *object = object_find_ref(params->event, OBJECT_EVENT);
     if (!object)
         return object_refuse(params->event, OBJECT_EVENT, "event");
     struct event *event = (struct event *)object;
@@ -179,33 +180,34 @@ static rnl_status find_event(struct graph *graph,
     if (status == RNL_OK)
         *out_event = object;
     else
-        object_drop(object);
+        object_unref(object);
     return status;
 }
 
 static rnl_status find_buffer(struct graph *graph, rnl_buffer handle,
                               struct object **out_buffer)
 {
-    struct object *object = object_find_and_keep(handle, OBJECT_BUFFER);
+    struct object *object = object_find_ref(handle, OBJECT_BUFFER);
     if (!object)
         return object_refuse(handle, OBJECT_BUFFER, "buffer");
     if (object->context == graph->object.context) {
         *out_buffer = object;
         return RNL_OK;
     }
-    object_drop(object);
+    object_unref(object);
     return fail_at(RNL_ERROR_INVALID_HANDLE, "buffer",
                    "'buffer' belongs to another context than the graph");
 }
 
 // The word that an IF, WHILE or SWITCH looks at.
 static rnl_status find_word(struct graph *graph, const rnl_node_params *params,
-                            struct recipe *recipe)
+                            struct node_params *node_params)
 {
-    rnl_status status = find_buffer(graph, params->buffer, &recipe->subject);
+    rnl_status status =
+        find_buffer(graph, params->buffer, &node_params->subject);
     if (status != RNL_OK)
         return status;
-    const struct buffer *buffer = (const struct buffer *)recipe->subject;
+    const struct buffer *buffer = (const struct buffer *)node_params->subject;
     if (buffer->size < sizeof(uint32_t) ||
         params->offset > buffer->size - sizeof(uint32_t))
         return fail_at(RNL_ERROR_OUT_OF_RANGE, "offset",
@@ -216,36 +218,36 @@ static rnl_status find_word(struct graph *graph, const rnl_node_params *params,
         return fail_at(RNL_ERROR_INVALID_ARGUMENT, "offset",
                        "the number at %p is not aligned to its 4 bytes",
                        (const void *)address);
-    recipe->word = (const uint32_t *)(const void *)address;
+    node_params->word = (const uint32_t *)(const void *)address;
     return RNL_OK;
 }
 
 static rnl_status create_buffer(struct graph *graph,
                                 const rnl_node_params *params,
-                                struct recipe *recipe)
+                                struct node_params *node_params)
 {
     rnl_status status = check_pointer(params->out_buffer, "out_buffer");
     return status ? status
                   : make_graph_buffer(graph->object.context, params->size,
-                                      params->options, &recipe->subject);
+                                      params->options, &node_params->subject);
 }
 
 static rnl_status find_subject(struct graph *graph,
                                const rnl_node_params *params,
-                               struct recipe *recipe)
+                               struct node_params *node_params)
 {
     switch (params->kind) {
     case RNL_NODE_EVENT_RECORD:
     case RNL_NODE_EVENT_WAIT:
-        return find_event(graph, params, &recipe->subject);
+        return find_event(graph, params, &node_params->subject);
     case RNL_NODE_BUFFER_CREATE:
-        return create_buffer(graph, params, recipe);
+        return create_buffer(graph, params, node_params);
     case RNL_NODE_BUFFER_RELEASE:
-        return find_buffer(graph, params->buffer, &recipe->subject);
+        return find_buffer(graph, params->buffer, &node_params->subject);
     case RNL_NODE_IF:
     case RNL_NODE_WHILE:
     case RNL_NODE_SWITCH:
-        return find_word(graph, params, recipe);
+        return find_word(graph, params, node_params);
     default:
         return RNL_OK;
     }
@@ -332,7 +334,7 @@ static rnl_status copy_given(struct graph *graph, rnl_graph handle,
         status = fail_status();
     else if (body)
         status = make_body(*out_inner);
-    object_drop(&given->object);
+    object_unref(&given->object);
     return status;
 }
 
@@ -404,8 +406,9 @@ static rnl_status make_inner(struct graph *graph, const rnl_node_params *params,
 
 // --- All kinds -------------------------------------------------------------
 
-rnl_status recipe_create(struct graph *graph, const rnl_node_params *params,
-                         struct new_node *out_node)
+rnl_status node_params_create(struct graph *graph,
+                              const rnl_node_params *params,
+                              struct new_node *out_node)
 {
     struct op *ops = NULL;
     struct graph *inner;
@@ -413,26 +416,27 @@ rnl_status recipe_create(struct graph *graph, const rnl_node_params *params,
                                          RNL_ERROR_UNSUPPORTED, "params");
     if (status != RNL_OK)
         return status;
-    struct recipe *recipe = recipe_new(params->label, params->priority);
-    if (!recipe)
+    struct node_params *node_params =
+        recipe_new(params->label, params->priority);
+    if (!node_params)
         return RNL_ERROR_OUT_OF_MEMORY;
     status = make_ops(graph, params, &ops);
     if (status == RNL_OK) {
-        take_ops(recipe, ops);
+        take_ops(node_params, ops);
         status = user_data_create(graph->object.context, params->user_data,
-                                  params->destroy, &recipe->user);
+                                  params->destroy, &node_params->user);
     }
     if (status != RNL_OK || (status = make_inner(graph, params, &inner)))
         goto drop;
-    status = find_subject(graph, params, recipe);
+    status = find_subject(graph, params, node_params);
     if (status != RNL_OK) {
         graph_drop_inner(inner);
         goto drop;
     }
-    *out_node = (struct new_node){params->kind, recipe, inner};
+    *out_node = (struct new_node){params->kind, node_params, inner};
     return RNL_OK;
 
 drop:
-    recipe_give_back(recipe);
+    node_params_return_user(node_params);
     return status;
 }

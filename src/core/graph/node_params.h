@@ -6,7 +6,7 @@
 // --- Order -----------------------------------------------------------------
 
 // A graph's nodes in an order that its edges allow, urgent ones first.
-struct order {
+struct topological_order {
     uint32_t most;       // nodes of the graph, removed ones included
     uint32_t count;      // nodes in `indices`; fewer than live: a circle
     uint32_t *indices;
@@ -16,33 +16,37 @@ struct order {
 };
 
 // False after recording why. The caller finishes it.
-bool order_init(struct order *order, const struct graph *graph);
-void order_finish(struct order *order);
+bool topological_order_init(struct topological_order *order,
+                            const struct graph *graph);
+void topological_order_finish(struct topological_order *order);
 
 // --- Recipes ---------------------------------------------------------------
 
-// Checks the parameters of a node of `graph` and makes its recipe and, for
+// Checks the parameters of a node of `graph` and makes its node_params and, for
 // CHILD, IF, WHILE and SWITCH, its inner graphs.
-rnl_status recipe_create(struct graph *graph, const rnl_node_params *params,
-                         struct new_node *out_node);
+rnl_status node_params_create(struct graph *graph,
+                              const rnl_node_params *params,
+                              struct new_node *out_node);
 
-// A recipe of a list of ops, which it takes over on success only.
-rnl_status recipe_of_ops(struct op *ops, struct recipe **out_recipe);
+// A node_params of a list of ops, which it takes over on success only.
+rnl_status node_params_of_ops(struct op *ops, struct node_params **out_recipe);
 
-// A recipe that only holds `subject`, which it keeps; may be NULL.
-rnl_status recipe_of_object(struct object *subject,
-                            struct recipe **out_recipe);
+// A node_params that only holds `subject`, which it keeps; may be NULL.
+rnl_status node_params_of_object(struct object *subject,
+                            struct node_params **out_recipe);
 
-static inline struct recipe *recipe_share(struct recipe *recipe)
+static inline struct node_params *
+node_params_ref(struct node_params *node_params)
 {
-    atomic_fetch_add_explicit(&recipe->references, 1, memory_order_relaxed);
-    return recipe;
+    atomic_fetch_add_explicit(&node_params->references, 1,
+                              memory_order_relaxed);
+    return node_params;
 }
 
-void recipe_drop(struct recipe *recipe);
+void node_params_unref(struct node_params *node_params);
 
 // The only one, of a call that fails: its user data stays the program's.
-void recipe_give_back(struct recipe *recipe);
+void node_params_return_user(struct node_params *node_params);
 
 // --- What a node was given (readback.c) ------------------------------------
 

@@ -1,4 +1,4 @@
-// Reconstructs the parameters of a node from its recipe.
+// Reconstructs the parameters of a node from its node_params.
 #include "core/graph/graph.h"
 #include "core/graph/node_params.h"
 #include "core/object/buffer_object.h"
@@ -7,12 +7,13 @@
 
 #include <string.h>
 
-// The parameters, kept with the recipe that graphs share. They are immutable,
-// because other threads may read them: if a handle is gone, new ones are made.
+// The parameters, kept with the node_params that graphs share. They are
+// immutable, because other threads may read them: if a handle is gone, new ones
+// are made.
 struct readback {
     struct readback *next;  // an older one
     size_t size;
-    size_t handles;         // that there were of what the recipe keeps
+    size_t handles;         // that there were of what the node_params keeps
     rnl_launch launch;
     rnl_args args;
     rnl_copy copy;
@@ -21,7 +22,7 @@ struct readback {
     _Alignas(8) char arrays[];
 };
 
-static struct lock readback_lock;  // guards each recipe's
+static struct lock readback_lock;  // guards each node_params's
 
 void readback_free(struct readback *readback)
 {
@@ -72,18 +73,18 @@ static rnl_place place_of(const struct op *op, const char *address, size_t row,
 
 // --- Launches --------------------------------------------------------------
 
-static const struct op *launch_of(const struct recipe *recipe)
+static const struct op *launch_of(const struct node_params *node_params)
 {
-    const struct op *op = recipe->ops;
+    const struct op *op = node_params->ops;
     while (op->kind != OP_KERNEL)
         op = op->next;
     return op;
 }
 
-static size_t count_ops(const struct recipe *recipe)
+static size_t count_ops(const struct node_params *node_params)
 {
     size_t count = 0;
-    for (const struct op *op = recipe->ops; op; op = op->next)
+    for (const struct op *op = node_params->ops; op; op = op->next)
         count++;
     return count;
 }
@@ -123,9 +124,10 @@ static rnl_arg arg_of(const struct op *op, size_t index)
     return arg;
 }
 
-static void fill_launch(struct readback *readback, const struct recipe *recipe)
+static void fill_launch(struct readback *readback,
+                        const struct node_params *node_params)
 {
-    const struct op *op = launch_of(recipe);
+    const struct op *op = launch_of(node_params);
     const struct op_kernel *kernel = &op->kernel;
     size_t count = kernel->function->parameter_count;
     rnl_arg *args = (rnl_arg *)(void *)readback->arrays;
@@ -135,7 +137,7 @@ static void fill_launch(struct readback *readback, const struct recipe *recipe)
     readback->args = (rnl_args){.struct_size = sizeof(rnl_args),
                                 .count = count, .items = args};
     size_t constant_count = 0;
-    for (const struct op *at = recipe->ops; at != op; at = at->next)
+    for (const struct op *at = node_params->ops; at != op; at = at->next)
         constants[constant_count++] = (rnl_constant){
             .symbol = (const char *)at->payload + at->copy.width,
             .data = at->payload, .size = at->copy.width};
@@ -185,8 +187,8 @@ static void fill_fill(struct readback *readback, const struct op *op)
 static void fill_values(struct readback *readback, const struct op *op)
 {
     rnl_value_op *to = (rnl_value_op *)(void *)readback->arrays;
-    for (size_t i = 0; op && i < op->values.count; i++) {
-        const struct value *value = &op->values.items[i];
+    for (size_t i = 0; op && i < op->memory_ops.count; i++) {
+        const struct memory_op *value = &op->memory_ops.items[i];
         rnl_place place = place_of(op, value->address, 0, 0);
         to[i] = (rnl_value_op){
             .struct_size = sizeof *to, .action = value->action,
@@ -208,44 +210,44 @@ static void fill_options(struct readback *readback,
 
 static size_t arrays_size(const struct node *node)
 {
-    const struct recipe *recipe = node->recipe;
+    const struct node_params *node_params = node->node_params;
     if (node->kind == RNL_NODE_FUNCTION)
-        return launch_of(recipe)->kernel.function->parameter_count *
+        return launch_of(node_params)->kernel.function->parameter_count *
                    sizeof(rnl_arg) +
-               count_ops(recipe) * sizeof(rnl_constant);
-    if (node->kind == RNL_NODE_VALUES && recipe->ops)
-        return recipe->ops->values.count * sizeof(rnl_value_op);
+               count_ops(node_params) * sizeof(rnl_constant);
+    if (node->kind == RNL_NODE_VALUES && node_params->ops)
+        return node_params->ops->memory_ops.count * sizeof(rnl_value_op);
     return 0;
 }
 
 static void fill_readback(struct readback *readback, const struct node *node)
 {
-    const struct recipe *recipe = node->recipe;
+    const struct node_params *node_params = node->node_params;
     switch (node->kind) {
     case RNL_NODE_FUNCTION:
-        fill_launch(readback, recipe);
+        fill_launch(readback, node_params);
         break;
     case RNL_NODE_COPY:
-        fill_copy(readback, recipe->ops);
+        fill_copy(readback, node_params->ops);
         break;
     case RNL_NODE_FILL:
-        fill_fill(readback, recipe->ops);
+        fill_fill(readback, node_params->ops);
         break;
     case RNL_NODE_VALUES:
-        fill_values(readback, recipe->ops);
+        fill_values(readback, node_params->ops);
         break;
     case RNL_NODE_BUFFER_CREATE:
-        fill_options(readback, (const struct buffer *)recipe->subject);
+        fill_options(readback, (const struct buffer *)node_params->subject);
         break;
     default:
         break;
     }
 }
 
-static size_t count_handles(const struct recipe *recipe)
+static size_t count_handles(const struct node_params *node_params)
 {
     size_t count = 0;
-    for (const struct op *op = recipe->ops; op; op = op->next)
+    for (const struct op *op = node_params->ops; op; op = op->next)
         for (size_t i = 0; i < op->kept_count; i++)
             count += object_handle(op->kept[i]) != NULL;
     return count;
@@ -253,18 +255,18 @@ static size_t count_handles(const struct recipe *recipe)
 
 static struct readback *readback_of(const struct node *node)
 {
-    struct recipe *recipe = node->recipe;
+    struct node_params *node_params = node->node_params;
     size_t size = sizeof(struct readback) + arrays_size(node);
     lock_take(&readback_lock);
-    size_t handles = count_handles(recipe);
-    struct readback *readback = recipe->readback;
+    size_t handles = count_handles(node_params);
+    struct readback *readback = node_params->readback;
     if ((!readback || readback->handles != handles) &&
         (readback = mem_allocate(size))) {
-        readback->next = recipe->readback;
+        readback->next = node_params->readback;
         readback->size = size;
         readback->handles = handles;
         fill_readback(readback, node);
-        recipe->readback = readback;
+        node_params->readback = readback;
     }
     lock_give(&readback_lock);
     if (!readback)
@@ -274,8 +276,8 @@ static struct readback *readback_of(const struct node *node)
 
 static rnl_status check_describable(const struct node *node)
 {
-    size_t count = node->kind == RNL_NODE_FUNCTION ? 0
-                                                   : count_ops(node->recipe);
+    size_t count =
+        node->kind == RNL_NODE_FUNCTION ? 0 : count_ops(node->node_params);
     return count < 2 ? RNL_OK
                      : fail_at(RNL_ERROR_UNSUPPORTED, "node",
                                "the node is a batch of %zu, which parameters "
@@ -288,16 +290,17 @@ static void read_function(const struct node *node,
                           rnl_node_params *params)
 {
     params->function =
-        object_handle(&launch_of(node->recipe)->kernel.function->object);
+        object_handle(&launch_of(node->node_params)->kernel.function->object);
     params->launch = &readback->launch;
     params->args = &readback->args;
 }
 
 static rnl_status read_bodies(const struct node *node, rnl_node_params *params)
 {
-    const struct buffer *buffer = (const struct buffer *)node->recipe->subject;
+    const struct buffer *buffer =
+        (const struct buffer *)node->node_params->subject;
     uint32_t count;
-    params->offset = (size_t)((const char *)node->recipe->word -
+    params->offset = (size_t)((const char *)node->node_params->word -
                               (const char *)buffer->memory.device);
     params->bodies = graph_handles_locked(node->inner, &count);
     params->body_count = count;
@@ -307,8 +310,8 @@ static rnl_status read_bodies(const struct node *node, rnl_node_params *params)
 static void read_kind(const struct node *node, const struct readback *readback,
                       rnl_node_params *params)
 {
-    const struct op *op = node->recipe->ops;
-    struct object *subject = node->recipe->subject;
+    const struct op *op = node->node_params->ops;
+    struct object *subject = node->node_params->subject;
     if (node->kind == RNL_NODE_FUNCTION)
         read_function(node, readback, params);
     params->copy = node->kind == RNL_NODE_COPY ? &readback->copy : NULL;
@@ -319,7 +322,7 @@ static void read_kind(const struct node *node, const struct readback *readback,
     }
     if (node->kind == RNL_NODE_VALUES && op) {
         params->values = (const rnl_value_op *)(const void *)readback->arrays;
-        params->value_count = op->values.count;
+        params->value_count = op->memory_ops.count;
     }
     if (node->kind == RNL_NODE_EVENT_RECORD ||
         node->kind == RNL_NODE_EVENT_WAIT)
@@ -343,8 +346,9 @@ rnl_status node_read_back(struct node *node, rnl_node_params *params)
     if (!readback)
         return RNL_ERROR_OUT_OF_MEMORY;
     params->kind = node->kind;
-    params->label = node->recipe->label[0] ? node->recipe->label : NULL;
-    params->priority = node->recipe->priority;
+    params->label =
+        node->node_params->label[0] ? node->node_params->label : NULL;
+    params->priority = node->node_params->priority;
     read_kind(node, readback, params);
     return node_has_bodies(node->kind) ? read_bodies(node, params) : RNL_OK;
 }

@@ -11,8 +11,8 @@ struct heap {
 
 static bool comes_before(const struct graph *graph, uint32_t a, uint32_t b)
 {
-    int first = graph->nodes[a].recipe->priority;
-    int second = graph->nodes[b].recipe->priority;
+    int first = graph->nodes[a].node_params->priority;
+    int second = graph->nodes[b].node_params->priority;
     return first != second ? first < second : a < b;
 }
 
@@ -53,7 +53,8 @@ static uint32_t heap_take(struct heap *heap)
 
 // --- Followers -------------------------------------------------------------
 
-static void list_followers(struct order *order, const struct graph *graph)
+static void list_followers(struct topological_order *order,
+                           const struct graph *graph)
 {
     for (uint32_t i = 0; i < graph->count; i++)
         for (uint32_t k = 0; k < graph->nodes[i].after_count; k++)
@@ -71,7 +72,8 @@ static void list_followers(struct order *order, const struct graph *graph)
     order->first[graph->count] = order->edge_count;
 }
 
-static void sort(struct order *order, struct heap *heap, uint32_t *left)
+static void sort(struct topological_order *order, struct heap *heap,
+                 uint32_t *left)
 {
     const struct graph *graph = heap->graph;
     for (uint32_t i = 0; i < graph->count; i++) {
@@ -89,16 +91,17 @@ static void sort(struct order *order, struct heap *heap, uint32_t *left)
     }
 }
 
-void order_finish(struct order *order)
+void topological_order_finish(struct topological_order *order)
 {
     mem_release(order->indices, order->most * sizeof *order->indices);
     mem_release(order->first, (order->most + 1) * sizeof *order->first);
     mem_release(order->follower, order->edge_count * sizeof *order->follower);
 }
 
-bool order_init(struct order *order, const struct graph *graph)
+bool topological_order_init(struct topological_order *order,
+                            const struct graph *graph)
 {
-    *order = (struct order){.most = graph->count,
+    *order = (struct topological_order){.most = graph->count,
                             .edge_count = graph->edge_count};
     struct heap heap = {.graph = graph};
     size_t size = graph->count * sizeof(uint32_t);
@@ -116,7 +119,7 @@ bool order_init(struct order *order, const struct graph *graph)
     mem_release(left, size);
     mem_release(heap.items, size);
     if (!fits && graph->count > 0) {
-        order_finish(order);
+        topological_order_finish(order);
         fail(RNL_ERROR_OUT_OF_MEMORY,
              "there is no memory to put %u nodes in order", graph->count);
         return false;

@@ -27,7 +27,7 @@ static PEEKS bool covers(const struct buffer *buffer,
 
 static struct object *keep_if_found(uint64_t handle, const struct range *range)
 {
-    struct object *object = object_find_and_keep(
+    struct object *object = object_find_ref(
         (const void *)(uintptr_t)handle, OBJECT_BUFFER);
     if (!object)
         return NULL;
@@ -37,7 +37,7 @@ static struct object *keep_if_found(uint64_t handle, const struct range *range)
         atomic_store(&range->context->found_buffer, handle);
         return object;
     }
-    object_drop(object);
+    object_unref(object);
     return NULL;
 }
 

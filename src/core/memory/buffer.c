@@ -33,9 +33,9 @@ static void buffer_finish(struct object *object)
     if (buffer->deleter)
         run_deleter(buffer);
     if (buffer->release_stream)
-        object_drop(&buffer->release_stream->object);
+        object_unref(&buffer->release_stream->object);
     if (buffer->owner)
-        object_drop(buffer->owner);
+        object_unref(buffer->owner);
 }
 
 // The pool keeps a buffer with its memory.
@@ -51,7 +51,7 @@ static bool buffer_park(struct object *object)
     atomic_store_explicit(&buffer->release_stream, NULL, memory_order_relaxed);
     memory_pool_give(buffer, stream);
     if (stream)
-        object_drop(&stream->object);
+        object_unref(&stream->object);
     return true;
 }
 
@@ -96,7 +96,7 @@ static rnl_status zero_now(struct context *context, struct buffer *buffer)
     rnl_stream handle;
     rnl_status status = stream_create(context, NULL, NULL, &handle);
     struct object *object =
-        status ? NULL : object_find_and_keep(handle, OBJECT_STREAM);
+        status ? NULL : object_find_ref(handle, OBJECT_STREAM);
     if (!object)
         return status;
     struct stream *stream = (struct stream *)object;
@@ -104,7 +104,7 @@ static rnl_status zero_now(struct context *context, struct buffer *buffer)
     if (status == RNL_OK)
         status = stream_wait_done(stream, RNL_FOREVER);
     object_release(handle, OBJECT_STREAM, "stream");
-    object_drop(object);
+    object_unref(object);
     return status;
 }
 
@@ -147,7 +147,7 @@ static rnl_status make_shared(struct context *context, bool ordered,
     rnl_status status = share_buffer_make(context, size, options, &buffer);
     if (status == RNL_OK && options->zeroed &&
         (status = zero(context, NULL, buffer)))
-        object_drop(&buffer->object);
+        object_unref(&buffer->object);
     if (status != RNL_OK)
         return status;
     buffer->element = options->element;
@@ -186,7 +186,7 @@ static rnl_status buffer_make(struct context *context, struct stream *stream,
         return fail_status();
     buffer->element = options.element;
     if (stream)
-        status = object_keep_for(&stream->object, "stream");
+        status = object_ref_for(&stream->object, "stream");
     if (stream && status == RNL_OK)
         atomic_store_explicit(&buffer->release_stream, stream,
                               memory_order_relaxed);
@@ -204,7 +204,7 @@ static rnl_status buffer_make(struct context *context, struct stream *stream,
     // Work that is pending there may use the memory.
     if (order)
         note_release(buffer);
-    object_drop(&buffer->object);
+    object_unref(&buffer->object);
     return status;
 }
 
@@ -309,12 +309,12 @@ rnl_status buffer_borrow(struct context *context, struct memory memory,
                                ? ((struct buffer *)owner)->kind
                                : RNL_MEMORY_DEVICE;
     rnl_status status =
-        object_keep_for(owner, object_kind_name(owner->class->kind));
+        object_ref_for(owner, object_kind_name(owner->class->kind));
     if (status != RNL_OK)
         return status;
     struct buffer *buffer = buffer_new(context, kind, size, label);
     if (!buffer) {
-        object_drop(owner);
+        object_unref(owner);
         return fail_status();
     }
     buffer->owner = owner;
@@ -355,11 +355,11 @@ rnl_status rnl_buffer_slice(rnl_buffer handle, size_t offset, size_t size,
     rnl_status status = ENTER();
     if (status != RNL_OK || (status = check_pointer(out_slice, "out_slice")))
         return status;
-    struct object *object = object_find_and_keep(handle, OBJECT_BUFFER);
+    struct object *object = object_find_ref(handle, OBJECT_BUFFER);
     if (!object)
         return object_refuse(handle, OBJECT_BUFFER, "buffer");
     status = slice((struct buffer *)object, handle, offset, size, out_slice);
-    object_drop(object);
+    object_unref(object);
     return status;
 }
 
@@ -400,7 +400,7 @@ rnl_status rnl_buffer_release(rnl_buffer handle)
     if (counts == 0)
         return object_refuse(handle, OBJECT_BUFFER, "buffer");
     if (counts_users(counts) == 1)
-        object_give_last(object, counts);
+        object_finish_release(object, counts);
     return RNL_OK;
 }
 
@@ -418,9 +418,9 @@ static rnl_status submit_release(struct op *op, struct object *buffer,
     bool last = counts_users(counts) == 1;
     rnl_status status = op_submit(op);
     if (status != RNL_OK)
-        object_take_back(buffer, handle, last);
+        object_undo_take_user(buffer, handle, last);
     else if (last)
-        object_give_last(buffer, counts);
+        object_finish_release(buffer, counts);
     return status;
 }
 
@@ -432,18 +432,18 @@ rnl_status rnl_enqueue_buffer_release(rnl_stream stream_handle,
     if (status != RNL_OK || !handle ||
         (status = check_stream(stream_handle, "stream", &stream)))
         return status;
-    struct object *buffer = object_find_and_keep(handle, OBJECT_BUFFER);
+    struct object *buffer = object_find_ref(handle, OBJECT_BUFFER);
     if (!buffer)
         return object_refuse(handle, OBJECT_BUFFER, "buffer");
     if (capture_buffer(stream, (struct buffer *)buffer, RNL_NODE_BUFFER_RELEASE,
                        &status)) {
-        object_drop(buffer);
+        object_unref(buffer);
         return status ? status
                       : object_release(handle, OBJECT_BUFFER, "buffer");
     }
     struct op *op = op_create(stream, OP_RELEASE, 0);
     if (!op) {
-        object_drop(buffer);
+        object_unref(buffer);
         return RNL_ERROR_OUT_OF_MEMORY;
     }
     return submit_release(op, buffer, handle);
@@ -475,7 +475,7 @@ static rnl_status hold_for_work(struct buffer *buffer, struct stream *old)
     struct op *op = op_create(old, OP_RELEASE, 0);
     if (!op)
         return RNL_ERROR_OUT_OF_MEMORY;
-    object_keep(&buffer->object);
+    object_ref(&buffer->object);
     op->kept[op->kept_count++] = &buffer->object;
     status = old->backend->stream_submit(old, op);
     if (status != RNL_OK)
@@ -495,7 +495,7 @@ static rnl_status set_release_stream(struct buffer *buffer,
                        "memory that is wrapped or shared with processes goes "
                        "back once no work uses it, in the order of no "
                        "stream");
-    if ((status = object_keep_for(&stream->object, "stream")))
+    if ((status = object_ref_for(&stream->object, "stream")))
         return status;
     // The point is one of the old stream; those of the new one come later.
     uint64_t point = atomic_exchange(&buffer->release_point, 0);
@@ -508,10 +508,10 @@ static rnl_status set_release_stream(struct buffer *buffer,
         // Work of the old stream may use it yet, so it stays that one's.
         stream = atomic_exchange(&buffer->release_stream, old);
         set_release_point(buffer, point);
-        object_drop(&stream->object);
+        object_unref(&stream->object);
     }
     if (status == RNL_OK || !old)
-        object_drop(&before->object);
+        object_unref(&before->object);
     return status;
 }
 
@@ -522,14 +522,14 @@ rnl_status rnl_buffer_set_release_stream(rnl_buffer handle,
     CALL status = ENTER();
     if (status != RNL_OK)
         return status;
-    struct object *buffer = object_find_and_keep(handle, OBJECT_BUFFER);
+    struct object *buffer = object_find_ref(handle, OBJECT_BUFFER);
     if (!buffer)
         return object_refuse(handle, OBJECT_BUFFER, "buffer");
     status = check_stream(stream_handle, "stream", &stream);
     if (status == RNL_OK)
         status =
             set_release_stream(buffer_whole((struct buffer *)buffer), stream);
-    object_drop(buffer);
+    object_unref(buffer);
     return status;
 }
 
@@ -563,12 +563,12 @@ rnl_status rnl_buffer_get_info(rnl_buffer handle, rnl_buffer_info *out_info)
     rnl_status status = ENTER();
     if (status != RNL_OK)
         return status;
-    struct object *object = object_find_and_keep(handle, OBJECT_BUFFER);
+    struct object *object = object_find_ref(handle, OBJECT_BUFFER);
     if (!object)
         return object_refuse(handle, OBJECT_BUFFER, "buffer");
     rnl_buffer_info info;
     describe_buffer((struct buffer *)object, &info);
-    object_drop(object);
+    object_unref(object);
     return info_write(out_info, &info, sizeof info, "out_info");
 }
 
@@ -578,7 +578,7 @@ rnl_status rnl_buffer_host_pointer(rnl_buffer handle, void **out_pointer)
     if (status != RNL_OK ||
         (status = check_pointer(out_pointer, "out_pointer")))
         return status;
-    struct object *object = object_find_and_keep(handle, OBJECT_BUFFER);
+    struct object *object = object_find_ref(handle, OBJECT_BUFFER);
     if (!object)
         return object_refuse(handle, OBJECT_BUFFER, "buffer");
     const struct buffer *buffer = (const struct buffer *)object;
@@ -587,6 +587,6 @@ rnl_status rnl_buffer_host_pointer(rnl_buffer handle, void **out_pointer)
                          "the host cannot reach this memory; map the buffer");
     else
         *out_pointer = buffer->memory.host;
-    object_drop(object);
+    object_unref(object);
     return status;
 }

@@ -65,7 +65,7 @@ static rnl_status pitches(const rnl_place *place, const size_t size[3],
 static rnl_status resolve_buffer(struct stream *stream, const rnl_place *place,
                                  const char *name, struct end *end)
 {
-    struct object *object = object_find_and_keep(place->buffer, OBJECT_BUFFER);
+    struct object *object = object_find_ref(place->buffer, OBJECT_BUFFER);
     if (!object)
         return object_refuse(place->buffer, OBJECT_BUFFER, name);
     struct buffer *buffer = (struct buffer *)object;
@@ -83,7 +83,7 @@ static rnl_status resolve_buffer(struct stream *stream, const rnl_place *place,
     if (status != RNL_OK) {
         char text[160];
         fail_set_object("%s", object_describe(object, text, sizeof text));
-        object_drop(object);
+        object_unref(object);
         return status;
     }
     end->kept = object;
@@ -128,7 +128,7 @@ static rnl_status resolve(struct stream *stream, const rnl_place *place,
 static void end_drop(struct end *end)
 {
     if (end->kept)
-        object_drop(end->kept);
+        object_unref(end->kept);
 }
 
 // Rows of two regions with one pitch may interleave without touching.
@@ -170,11 +170,11 @@ static rnl_status check_empty_place(const rnl_place *place, const char *name)
 {
     if (!place->buffer)
         return RNL_OK;
-    struct object *object = object_find_and_keep(place->buffer, OBJECT_BUFFER);
+    struct object *object = object_find_ref(place->buffer, OBJECT_BUFFER);
     if (!object)
         return object_refuse(place->buffer, OBJECT_BUFFER, name);
     size_t size = ((struct buffer *)object)->size;
-    object_drop(object);
+    object_unref(object);
     if (place->offset > size)
         return fail_at(RNL_ERROR_OUT_OF_RANGE, name,
                        "the offset %zu leaves '%s', a buffer of %zu bytes",
@@ -472,7 +472,7 @@ rnl_status make_constant_op(struct stream *stream, struct function *function,
         .to = memory.device, .from = op->payload, .width = constant->size,
         .height = 1, .depth = 1, .to_context = module->object.context,
     };
-    object_keep(&module->object);
+    object_ref(&module->object);
     op->kept[op->kept_count++] = &module->object;
     *out_op = op;
     return RNL_OK;
@@ -590,7 +590,7 @@ rnl_status fill_submit(struct stream *stream, struct buffer *buffer,
     struct op *op = fill_op(stream, &fill, sizes, &to);
     if (!op)
         return RNL_ERROR_OUT_OF_MEMORY;
-    object_keep(&buffer->object);
+    object_ref(&buffer->object);
     return op_submit(op);
 }
 

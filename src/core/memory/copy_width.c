@@ -22,12 +22,12 @@ static rnl_status rest_of(const rnl_place *place, const char *name, bool *has,
     *has = place->buffer != NULL;
     if (!*has)
         return RNL_OK;
-    struct object *object = object_find_and_keep(place->buffer, OBJECT_BUFFER);
+    struct object *object = object_find_ref(place->buffer, OBJECT_BUFFER);
     if (!object)
         return object_refuse(place->buffer, OBJECT_BUFFER, name);
     rnl_status status = buffer_take_range((struct buffer *)object,
                                           place->offset, out_rest, name);
-    object_drop(object);
+    object_unref(object);
     return status;
 }
 

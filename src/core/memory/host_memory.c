@@ -48,7 +48,7 @@ static void range_free(struct context *context, struct host_range *range)
 static bool is_done(struct stream *stream, uint64_t point)
 {
     if (!stream_has_passed(stream, point))
-        stream->backend->stream_wait(stream, DEADLINE_LOOK);
+        stream->backend->stream_wait(stream, DEADLINE_POLL);
     return stream_has_passed(stream, point);
 }
 

@@ -207,11 +207,11 @@ rnl_status rnl_buffer_export(rnl_buffer handle, rnl_ipc_handle *out_handle)
     if (status != RNL_OK ||
         (status = check_pointer(out_handle, "out_handle")))
         return status;
-    struct object *object = object_find_and_keep(handle, OBJECT_BUFFER);
+    struct object *object = object_find_ref(handle, OBJECT_BUFFER);
     if (!object)
         return object_refuse(handle, OBJECT_BUFFER, "buffer");
     status = export((struct buffer *)object, out_handle);
-    object_drop(object);
+    object_unref(object);
     return status;
 }
 
@@ -316,11 +316,11 @@ rnl_status rnl_event_export(rnl_event handle, rnl_ipc_handle *out_handle)
     if (status != RNL_OK ||
         (status = check_pointer(out_handle, "out_handle")))
         return status;
-    struct object *object = object_find_and_keep(handle, OBJECT_EVENT);
+    struct object *object = object_find_ref(handle, OBJECT_EVENT);
     if (!object)
         return object_refuse(handle, OBJECT_EVENT, "event");
     status = export_event((struct event *)object, out_handle);
-    object_drop(object);
+    object_unref(object);
     return status;
 }
 
@@ -332,7 +332,7 @@ static rnl_status import_event(struct context *context, struct wire *wire,
         return fail_status();
     rnl_status status = event->backend->event_share(event, true, wire->key);
     if (status != RNL_OK) {
-        object_drop(&event->object);
+        object_unref(&event->object);
         return status;
     }
     event->options.interprocess = true;

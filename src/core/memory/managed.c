@@ -33,14 +33,14 @@ static rnl_status find_both(rnl_stream stream_handle, rnl_buffer handle,
     rnl_status status = check_stream(stream_handle, "stream", out_stream);
     if (status != RNL_OK)
         return status;
-    struct object *object = object_find_and_keep(handle, OBJECT_BUFFER);
+    struct object *object = object_find_ref(handle, OBJECT_BUFFER);
     if (!object)
         return object_refuse(handle, OBJECT_BUFFER, "buffer");
     *out_buffer = (struct buffer *)object;
     if ((status = check_same_context(*out_stream, *out_buffer)) ||
         (status = check_managed(*out_buffer)) ||
         (status = stream_check_failure(*out_stream)))
-        object_drop(object);
+        object_unref(object);
     return status;
 }
 
@@ -50,7 +50,7 @@ static rnl_status submit_hint(struct stream *stream, enum op_kind kind,
 {
     struct op *op = op_create(stream, kind, 0);
     if (!op) {
-        object_drop(&buffer->object);
+        object_unref(&buffer->object);
         return RNL_ERROR_OUT_OF_MEMORY;
     }
     op->hint = hint;
@@ -84,7 +84,7 @@ rnl_status rnl_enqueue_prefetch(rnl_stream stream_handle, rnl_buffer handle,
     else
         status = buffer_take_range(buffer, offset, &size, "size");
     if (status != RNL_OK || size == 0) {
-        object_drop(&buffer->object);
+        object_unref(&buffer->object);
         return status;
     }
     return submit_hint(stream, OP_PREFETCH, buffer,
@@ -103,13 +103,13 @@ rnl_status rnl_enqueue_attach(rnl_stream stream_handle, rnl_buffer handle,
         (status = find_both(stream_handle, handle, &stream, &buffer)))
         return status;
     if (mode < RNL_ATTACH_GLOBAL || mode > RNL_ATTACH_SINGLE) {
-        object_drop(&buffer->object);
+        object_unref(&buffer->object);
         return fail_at(RNL_ERROR_INVALID_ARGUMENT, "mode",
                        "%d is no rnl_attach_mode", (int)mode);
     }
     struct buffer *whole = buffer_whole(buffer);
     if (whole->size > 0) {
-        object_keep(&buffer->object);
+        object_ref(&buffer->object);
         status = submit_hint(stream, OP_ATTACH, buffer,
                              (struct op_hint){.address = whole->memory.device,
                                               .what = (int)mode});
@@ -120,7 +120,7 @@ rnl_status rnl_enqueue_attach(rnl_stream stream_handle, rnl_buffer handle,
         lock_give(&whole->lock);
         note_hint(whole);
     }
-    object_drop(&buffer->object);
+    object_unref(&buffer->object);
     return status;
 }
 
@@ -148,10 +148,10 @@ rnl_status rnl_buffer_advise(rnl_buffer handle, size_t offset, size_t size,
     rnl_status status = ENTER();
     if (status != RNL_OK)
         return status;
-    struct object *object = object_find_and_keep(handle, OBJECT_BUFFER);
+    struct object *object = object_find_ref(handle, OBJECT_BUFFER);
     if (!object)
         return object_refuse(handle, OBJECT_BUFFER, "buffer");
     status = advise_buffer((struct buffer *)object, offset, size, advice);
-    object_drop(object);
+    object_unref(object);
     return status;
 }

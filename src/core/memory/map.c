@@ -61,10 +61,10 @@ static rnl_status find_map(rnl_stream stream_handle, rnl_buffer handle,
                            struct stream **out_stream,
                            struct buffer **out_buffer)
 {
-    struct object *stream = object_find_and_keep(stream_handle, OBJECT_STREAM);
+    struct object *stream = object_find_ref(stream_handle, OBJECT_STREAM);
     if (!stream)
         return object_refuse(stream_handle, OBJECT_STREAM, "stream");
-    struct object *buffer = object_find_and_keep(handle, OBJECT_BUFFER);
+    struct object *buffer = object_find_ref(handle, OBJECT_BUFFER);
     rnl_status status = RNL_OK;
     if (!buffer)
         status = object_refuse(handle, OBJECT_BUFFER, "buffer");
@@ -77,16 +77,16 @@ static rnl_status find_map(rnl_stream stream_handle, rnl_buffer handle,
     *out_buffer = (struct buffer *)buffer;
     if (status == RNL_OK)
         return RNL_OK;
-    object_drop(stream);
+    object_unref(stream);
     if (buffer)
-        object_drop(buffer);
+        object_unref(buffer);
     return status;
 }
 
 static void drop_map(struct stream *stream, struct buffer *buffer)
 {
-    object_drop(&stream->object);
-    object_drop(&buffer->object);
+    object_unref(&stream->object);
+    object_unref(&buffer->object);
 }
 
 static rnl_status map(struct stream *stream, struct buffer *buffer,

@@ -67,7 +67,7 @@ static rnl_status check_buffer_word(struct stream *stream,
 static rnl_status resolve_buffer(struct op *op, const rnl_value_op *given,
                                  const struct names *names, char **out_address)
 {
-    struct object *object = object_find_and_keep(given->buffer, OBJECT_BUFFER);
+    struct object *object = object_find_ref(given->buffer, OBJECT_BUFFER);
     if (!object)
         return object_refuse(given->buffer, OBJECT_BUFFER, names->buffer);
     const struct buffer *buffer = (struct buffer *)object;
@@ -75,7 +75,7 @@ static rnl_status resolve_buffer(struct op *op, const rnl_value_op *given,
     if (status != RNL_OK) {
         char text[160];
         fail_set_object("%s", object_describe(object, text, sizeof text));
-        object_drop(object);
+        object_unref(object);
         return status;
     }
     op->kept[op->kept_count++] = object;
@@ -112,7 +112,7 @@ static rnl_status resolve_pointer(struct op *op, const rnl_value_op *given,
 }
 
 static rnl_status resolve(struct op *op, const rnl_value_op *given,
-                          const struct names *names, struct value *out)
+                          const struct names *names, struct memory_op *out)
 {
     char *address = NULL;
     rnl_status status = check_action(given, names);
@@ -131,7 +131,7 @@ static rnl_status resolve(struct op *op, const rnl_value_op *given,
         return fail_at(RNL_ERROR_INVALID_ARGUMENT, names->offset,
                        "the word at %p is not aligned to its %u bytes",
                        (void *)address, given->width / 8);
-    *out = (struct value){given->action, (uint16_t)given->width,
+    *out = (struct memory_op){given->action, (uint16_t)given->width,
                           (uint16_t)given->flags, address, given->value};
     return RNL_OK;
 }
@@ -142,19 +142,19 @@ static rnl_status resolve(struct op *op, const rnl_value_op *given,
 static struct op *make_op(struct stream *stream, size_t count)
 {
     size_t size;
-    if (!mem_array_size(count, sizeof(struct value) + sizeof(struct object *),
-                        &size)) {
+    if (!mem_array_size(
+            count, sizeof(struct memory_op) + sizeof(struct object *), &size)) {
         fail_at(RNL_ERROR_OUT_OF_RANGE, "count",
                 "%zu operations are more than memory can hold", count);
         return NULL;
     }
-    struct op *op = op_create(stream, OP_VALUES, size);
+    struct op *op = op_create(stream, OP_MEMORY_OPS, size);
     if (!op)
         return NULL;
-    struct value *items = op->payload;
+    struct memory_op *items = op->payload;
     if (count > OP_INLINE_KEPT)
         op->kept = (struct object **)(items + count);
-    op->values = (struct op_values){.items = items, .count = count};
+    op->memory_ops = (struct op_memory_ops){.items = items, .count = count};
     return op;
 }
 
@@ -166,7 +166,7 @@ static rnl_status make(struct stream *stream, const rnl_value_op *ops,
     struct op *op = make_op(stream, count);
     if (!op)
         return fail_status();
-    struct value *items = op->payload;
+    struct memory_op *items = op->payload;
     const char *at = (const char *)ops;
     for (size_t i = 0; i < count; i++, at += ops->struct_size) {
         rnl_value_op given;
@@ -188,7 +188,7 @@ static rnl_status check_supported(const struct stream *stream,
                         parameter, "stream memory operations are");
 }
 
-rnl_status values_op(struct stream *stream, const rnl_value_op *ops,
+rnl_status memory_ops_create(struct stream *stream, const rnl_value_op *ops,
                      size_t count, struct op **out_op)
 {
     rnl_status status = check_supported(stream, "values");

@@ -5,10 +5,10 @@
 
 // Checks `count` operations, at least 1, and makes one op of them that keeps
 // their buffers and is not submitted yet. For graph nodes, too.
-rnl_status values_op(struct stream *stream, const rnl_value_op *ops,
+rnl_status memory_ops_create(struct stream *stream, const rnl_value_op *ops,
                      size_t count, struct op **out_op);
 
-static inline uint64_t value_read(const struct value *value)
+static inline uint64_t memory_op_read(const struct memory_op *value)
 {
     return value->width == 32
                ? __atomic_load_n((uint32_t *)(void *)value->address,
@@ -17,7 +17,7 @@ static inline uint64_t value_read(const struct value *value)
                                  __ATOMIC_ACQUIRE);
 }
 
-static inline void value_write(const struct value *value)
+static inline void memory_op_write(const struct memory_op *value)
 {
     if (value->width == 32)
         __atomic_store_n((uint32_t *)(void *)value->address,
@@ -28,10 +28,10 @@ static inline void value_write(const struct value *value)
 }
 
 // True when what the value waits for is there now.
-static inline bool value_holds(const struct value *value)
+static inline bool memory_op_holds(const struct memory_op *value)
 {
     uint64_t ones = UINT64_MAX >> (64 - value->width);
-    uint64_t memory = value_read(value);
+    uint64_t memory = memory_op_read(value);
     switch (value->action) {
     case RNL_WAIT_GEQ:  // the sign of the difference
         return !((memory - value->value) >> (value->width - 1) & 1);

@@ -184,9 +184,9 @@ static void keep_list(struct memory_pool *pool, struct buffer *buffer,
             push_trimmed(pool, buffer, out_gone);
             continue;
         }
-        biased_take(&part->lock, thread_number(), BIASED_VISIT);
+        biased_lock_take(&part->lock, thread_number(), BIASED_VISIT);
         keep_locked(pool, buffer);
-        biased_give(&part->lock, thread_number());
+        biased_lock_give(&part->lock, thread_number());
     }
 }
 
@@ -206,9 +206,9 @@ static size_t live_bytes(struct memory_pool *pool)
     size_t live = 0;
     for (unsigned i = 0; i <= POOL_PARTS; i++) {
         struct pool_part *part = part_at(pool, i);
-        biased_take(&part->lock, thread_number(), BIASED_RARELY);
+        biased_lock_take(&part->lock, thread_number(), BIASED_RARELY);
         live += part->live;
-        biased_give(&part->lock, thread_number());
+        biased_lock_give(&part->lock, thread_number());
     }
     return live;
 }
@@ -300,16 +300,16 @@ static void pool_collect(struct context *context)
 {
     struct memory_pool *pool = &context->pool;
     struct buffer *gone = NULL;
-    if (!pool_has_waiting(pool))
+    if (!pool_has_deferred(pool))
         return;
-    lock_take(&pool->waiting_lock);
-    struct stream *stream = pool->waiting_streams;
+    lock_take(&pool->deferred_lock);
+    struct stream *stream = pool->deferred_streams;
     while (stream) {
-        struct stream *next = stream->waiting.next;
-        keep_list(pool, pool_ready_locked(pool, stream, false), &gone);
+        struct stream *next = stream->deferred.next;
+        keep_list(pool, pool_take_ready_locked(pool, stream, false), &gone);
         stream = next;
     }
-    lock_give(&pool->waiting_lock);
+    lock_give(&pool->deferred_lock);
     discard_list(context, gone);
 }
 
@@ -324,11 +324,11 @@ static void collect_stream(struct stream *stream)
     struct context *context = stream_context(stream);
     struct memory_pool *pool = &context->pool;
     struct buffer *gone = NULL;
-    if (!atomic_load(&stream->waiting.first))
+    if (!atomic_load(&stream->deferred.first))
         return;
-    lock_take(&pool->waiting_lock);
-    keep_list(pool, pool_ready_locked(pool, stream, true), &gone);
-    lock_give(&pool->waiting_lock);
+    lock_take(&pool->deferred_lock);
+    keep_list(pool, pool_take_ready_locked(pool, stream, true), &gone);
+    lock_give(&pool->deferred_lock);
     discard_list(context, gone);
 }
 
@@ -345,17 +345,17 @@ static struct buffer *take_new(struct context *context, struct pool_part *part,
     if (fill_buffer(context, buffer, request->capacity))
         goto abandon;
     buffer->part = part;
-    object_drop(&context->object);  // the part holds it for all
-    biased_take(&part->lock, thread_number(), BIASED_OWN);
+    object_unref(&context->object);  // the part holds it for all
+    biased_lock_take(&part->lock, thread_number(), BIASED_OWN);
     part->misses++;
     count_live_locked(part, buffer->capacity);
-    biased_give(&part->lock, thread_number());
+    biased_lock_give(&part->lock, thread_number());
     return buffer;
 
 abandon:
     object_abandon(&buffer->object);
 leave:
-    part_leave(part, context);
+    pool_part_leave(part, context);
     return NULL;
 }
 
@@ -378,15 +378,15 @@ static bool enter(struct context *context, struct pool_part *part,
                   struct buffer **out_buffer, uint64_t *out_id)
 {
     const uint64_t me = thread_number();
-    biased_take(&part->lock, me, BIASED_OWN);
-    bool alive = part_enter_locked(part, context);
+    biased_lock_take(&part->lock, me, BIASED_OWN);
+    bool alive = pool_part_enter_locked(part, context);
     *out_buffer = alive ? find_locked(&context->pool, part, request) : NULL;
     if (*out_buffer) {
         part->hits++;
         count_live_locked(part, (*out_buffer)->capacity);
-        *out_id = part_next_id_locked(part);
+        *out_id = pool_part_next_id_locked(part);
     }
-    biased_give(&part->lock, me);
+    biased_lock_give(&part->lock, me);
     return alive;
 }
 
@@ -396,24 +396,24 @@ static struct buffer *take_slowly(struct context *context,
                                   const struct pool_request *request)
 {
     struct memory_pool *pool = &context->pool;
-    struct buffer *found = pool_find_waiting(pool, stream, request);
+    struct buffer *found = pool_take_deferred(pool, stream, request);
     if (!found) {
         pool_collect(context);
-        biased_take(&part->lock, thread_number(), BIASED_OWN);
+        biased_lock_take(&part->lock, thread_number(), BIASED_OWN);
         found = find_locked(pool, part, request);
-        biased_give(&part->lock, thread_number());
+        biased_lock_give(&part->lock, thread_number());
     }
     if (!found)
         return take_new(context, part, request);
     // It may be of another part than the one that was entered.
     struct pool_part *home = found->part;
-    biased_take(&home->lock, thread_number(), BIASED_VISIT);
-    part_enter_locked(home, context);  // it cannot fail: `part` holds it
+    biased_lock_take(&home->lock, thread_number(), BIASED_VISIT);
+    pool_part_enter_locked(home, context);  // it cannot fail: `part` holds it
     home->hits++;
     count_live_locked(home, found->capacity);
-    uint64_t id = part_next_id_locked(home);
-    biased_give(&home->lock, thread_number());
-    part_leave(part, context);
+    uint64_t id = pool_part_next_id_locked(home);
+    biased_lock_give(&home->lock, thread_number());
+    pool_part_leave(part, context);
     return use_again(found, id, request->size);
 }
 
@@ -438,23 +438,24 @@ void memory_pool_give(struct buffer *buffer, struct stream *stream)
     struct memory_pool *pool = &context->pool;
     struct pool_part *part = buffer->part;
     size_t capacity = buffer->capacity;
-    if (!object_retire(&buffer->object))  // no handle is left for another one
+    if (!object_bump_generation(
+            &buffer->object))  // no handle is left for another one
         buffer->spent = true;
-    bool waits = pool_wait_at_stream(buffer, stream);
+    bool waits = pool_defer(buffer, stream);
     bool keep = !waits && may_keep(pool, buffer);
     if (!waits && !keep) {
         count_trimmed(pool, buffer);
         discard(context, buffer);
     }
     const uint64_t me = thread_number();
-    biased_take(&part->lock, me, BIASED_VISIT);
+    biased_lock_take(&part->lock, me, BIASED_VISIT);
     if (keep)
         keep_locked(pool, buffer);
     part->live -= capacity;
-    bool drop = part_leave_locked(part, context);
-    biased_give(&part->lock, me);
+    bool drop = pool_part_leave_locked(part, context);
+    biased_lock_give(&part->lock, me);
     if (drop)
-        object_drop(&context->object);
+        object_unref(&context->object);
 }
 
 // --- The whole pool --------------------------------------------------------
@@ -479,7 +480,7 @@ static void trim_part(struct context *context, struct pool_part *part,
 {
     struct memory_pool *pool = &context->pool;
     struct buffer *gone = NULL;
-    biased_take(&part->lock, thread_number(), BIASED_RARELY);
+    biased_lock_take(&part->lock, thread_number(), BIASED_RARELY);
     if (part == &pool->large) {
         for (unsigned i = POOL_KINDS * POOL_BINS; i-- > 0;)
             trim_list_locked(pool,
@@ -489,13 +490,13 @@ static void trim_part(struct context *context, struct pool_part *part,
         for (unsigned i = POOL_SMALL_BINS; i-- > 0;)
             trim_list_locked(pool, &part->bins[i], keep, &gone);
     }
-    biased_give(&part->lock, thread_number());
+    biased_lock_give(&part->lock, thread_number());
     discard_list(context, gone);
 }
 
 void memory_pool_trim(struct context *context, size_t keep)
 {
-    pool_look(context);
+    pool_poll_streams(context);
     pool_collect(context);
     for (unsigned i = POOL_PARTS + 1; i-- > 0;)
         trim_part(context, part_at(&context->pool, i), keep);
@@ -530,13 +531,13 @@ void memory_pool_close(struct context *context)
     atomic_store(&pool->closed, true);
     for (unsigned i = 0; i <= POOL_PARTS; i++) {
         struct pool_part *part = part_at(pool, i);
-        biased_take(&part->lock, thread_number(), BIASED_RARELY);
+        biased_lock_take(&part->lock, thread_number(), BIASED_RARELY);
         bool drop = part->holds && part->live_count == 0;
         if (drop)
             part->holds = false;
-        biased_give(&part->lock, thread_number());
+        biased_lock_give(&part->lock, thread_number());
         if (drop)
-            object_drop(&context->object);
+            object_unref(&context->object);
     }
 }
 
@@ -566,12 +567,12 @@ void memory_pool_finish(struct context *context)
 
 static void add_part(struct pool_part *part, rnl_pool_stats *stats)
 {
-    biased_take(&part->lock, thread_number(), BIASED_RARELY);
+    biased_lock_take(&part->lock, thread_number(), BIASED_RARELY);
     stats->live += part->live;
     stats->live_peak += part->peak;
     stats->hits += part->hits;
     stats->misses += part->misses;
-    biased_give(&part->lock, thread_number());
+    biased_lock_give(&part->lock, thread_number());
 }
 
 static void add_up(struct memory_pool *pool, rnl_pool_stats *stats)
@@ -591,13 +592,13 @@ rnl_status rnl_context_pool_stats(rnl_context handle, rnl_pool_stats *out_stats)
     rnl_status status = ENTER();
     if (status != RNL_OK)
         return status;
-    struct object *object = object_find_and_keep(handle, OBJECT_CONTEXT);
+    struct object *object = object_find_ref(handle, OBJECT_CONTEXT);
     if (!object)
         return object_refuse(handle, OBJECT_CONTEXT, "context");
     rnl_pool_stats stats;
     pool_collect((struct context *)object);
     add_up(&((struct context *)object)->pool, &stats);
-    object_drop(object);
+    object_unref(object);
     return info_write(out_stats, &stats, sizeof stats, "out_stats");
 }
 
@@ -606,11 +607,11 @@ rnl_status rnl_context_trim(rnl_context handle, size_t keep)
     rnl_status status = ENTER();
     if (status != RNL_OK)
         return status;
-    struct object *object = object_find_and_keep(handle, OBJECT_CONTEXT);
+    struct object *object = object_find_ref(handle, OBJECT_CONTEXT);
     if (!object)
         return object_refuse(handle, OBJECT_CONTEXT, "context");
     host_ranges_collect((struct context *)object);
     memory_pool_trim((struct context *)object, keep);
-    object_drop(object);
+    object_unref(object);
     return RNL_OK;
 }

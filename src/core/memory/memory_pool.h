@@ -49,23 +49,23 @@ static inline bool pool_fits(const struct buffer *buffer,
 
 // True when the buffer is at its stream now, from where another thread may
 // already have taken it. `stream` NULL: the default stream.
-bool pool_wait_at_stream(struct buffer *buffer, struct stream *stream);
+bool pool_defer(struct buffer *buffer, struct stream *stream);
 
-static inline bool pool_has_waiting(struct memory_pool *pool)
+static inline bool pool_has_deferred(struct memory_pool *pool)
 {
-    return atomic_load_explicit(&pool->waiting_count,
+    return atomic_load_explicit(&pool->deferred_count,
                                 memory_order_relaxed) > 0;
 }
 
 // Takes the buffers out of a stream's list whose release point the stream has
 // passed, or all of them.
-struct buffer *pool_ready_locked(struct memory_pool *pool,
+struct buffer *pool_take_ready_locked(struct memory_pool *pool,
                                  struct stream *stream, bool all);
 
 // Has the backend find out how far streams are where something waits.
-void pool_look(struct context *context);
+void pool_poll_streams(struct context *context);
 
 // One that waits for the stream that the new one is for, or NULL.
-struct buffer *pool_find_waiting(struct memory_pool *pool,
+struct buffer *pool_take_deferred(struct memory_pool *pool,
                                  struct stream *stream,
                                  const struct pool_request *request);

@@ -76,14 +76,14 @@ rnl_status rnl_pointer_get_info(const void *pointer,
     if (status != RNL_OK)
         return status;
     for (uint32_t i = 0; !finding.owned &&
-                         (object = object_next_and_keep(OBJECT_BUFFER, &i));) {
+                         (object = object_next_ref(OBJECT_BUFFER, &i));) {
         look_at_buffer((struct buffer *)object, pointer, &finding);
-        object_drop(object);
+        object_unref(object);
     }
     for (uint32_t i = 0; finding.info.kind == RNL_POINTER_UNKNOWN &&
-                         (object = object_next_and_keep(OBJECT_CONTEXT, &i));) {
+                         (object = object_next_ref(OBJECT_CONTEXT, &i));) {
         look_at_ranges((struct context *)object, pointer, &finding.info);
-        object_drop(object);
+        object_unref(object);
     }
     return info_write(out_info, &finding.info, sizeof finding.info,
                       "out_info");

@@ -12,34 +12,34 @@
 
 static void unlist_locked(struct stream *stream)
 {
-    struct pool_waiting *waiting = &stream->waiting;
+    struct pool_deferred *waiting = &stream->deferred;
     *waiting->link = waiting->next;
     if (waiting->next)
-        waiting->next->waiting.link = waiting->link;
+        waiting->next->deferred.link = waiting->link;
     waiting->link = NULL;
 }
 
 static void wait_locked(struct memory_pool *pool, struct stream *stream,
                         struct buffer *buffer)
 {
-    struct pool_waiting *waiting = &stream->waiting;
+    struct pool_deferred *waiting = &stream->deferred;
     buffer->next_kept = NULL;
     if (atomic_load(&waiting->first))
         waiting->last->next_kept = buffer;
     else
         atomic_store(&waiting->first, buffer);
     waiting->last = buffer;
-    atomic_fetch_add(&pool->waiting_count, 1);
+    atomic_fetch_add(&pool->deferred_count, 1);
     if (waiting->link)
         return;
-    waiting->next = pool->waiting_streams;
-    waiting->link = &pool->waiting_streams;
+    waiting->next = pool->deferred_streams;
+    waiting->link = &pool->deferred_streams;
     if (waiting->next)
-        waiting->next->waiting.link = &waiting->next;
-    pool->waiting_streams = stream;
+        waiting->next->deferred.link = &waiting->next;
+    pool->deferred_streams = stream;
 }
 
-bool pool_wait_at_stream(struct buffer *buffer, struct stream *stream)
+bool pool_defer(struct buffer *buffer, struct stream *stream)
 {
     struct context *context = buffer->object.context;
     struct memory_pool *pool = &context->pool;
@@ -53,29 +53,29 @@ bool pool_wait_at_stream(struct buffer *buffer, struct stream *stream)
     if ((!closed && stream_has_passed(target, point)) ||
         (!stream && !default_stream_keep(context)))
         return false;
-    lock_take(&pool->waiting_lock);
+    lock_take(&pool->deferred_lock);
     bool waits = !stream_has_passed(target, point);
     if (waits)
         wait_locked(pool, target, buffer);
-    lock_give(&pool->waiting_lock);
+    lock_give(&pool->deferred_lock);
     if (!stream)
-        object_drop(&target->object);
+        object_unref(&target->object);
     return waits;
 }
 
-struct buffer *pool_ready_locked(struct memory_pool *pool,
+struct buffer *pool_take_ready_locked(struct memory_pool *pool,
                                    struct stream *stream, bool all)
 {
-    struct buffer *first = atomic_load(&stream->waiting.first), *ready = NULL;
+    struct buffer *first = atomic_load(&stream->deferred.first), *ready = NULL;
     while (first && (all || stream_has_passed(stream, first->release_point))) {
         struct buffer *next = first->next_kept;
         first->next_kept = ready;
         ready = first;
         first = next;
-        atomic_fetch_sub(&pool->waiting_count, 1);
+        atomic_fetch_sub(&pool->deferred_count, 1);
     }
-    atomic_store(&stream->waiting.first, first);
-    if (!first && stream->waiting.link)
+    atomic_store(&stream->deferred.first, first);
+    if (!first && stream->deferred.link)
         unlist_locked(stream);
     return ready;
 }
@@ -83,26 +83,26 @@ struct buffer *pool_ready_locked(struct memory_pool *pool,
 static rnl_status look(struct stream *stream, void *unused)
 {
     (void)unused;
-    if (atomic_load(&stream->waiting.first))
-        stream->backend->stream_wait(stream, DEADLINE_LOOK);
+    if (atomic_load(&stream->deferred.first))
+        stream->backend->stream_wait(stream, DEADLINE_POLL);
     return RNL_OK;
 }
 
-void pool_look(struct context *context)
+void pool_poll_streams(struct context *context)
 {
-    if (pool_has_waiting(&context->pool))
+    if (pool_has_deferred(&context->pool))
         context_each_stream(context, look, NULL);
 }
 
-struct buffer *pool_find_waiting(struct memory_pool *pool,
+struct buffer *pool_take_deferred(struct memory_pool *pool,
                                  struct stream *stream,
                                  const struct pool_request *request)
 {
-    if (!stream || !atomic_load_explicit(&stream->waiting.first,
+    if (!stream || !atomic_load_explicit(&stream->deferred.first,
                                          memory_order_relaxed))
         return NULL;
-    lock_take(&pool->waiting_lock);
-    struct buffer *at = atomic_load(&stream->waiting.first), *before = NULL;
+    lock_take(&pool->deferred_lock);
+    struct buffer *at = atomic_load(&stream->deferred.first), *before = NULL;
     for (int looks = 1; at && (at->spent || !pool_fits(at, request)); looks++) {
         before = at;
         at = looks < LOOKS_MOST ? at->next_kept : NULL;
@@ -111,13 +111,13 @@ struct buffer *pool_find_waiting(struct memory_pool *pool,
         if (before)
             before->next_kept = at->next_kept;
         else
-            atomic_store(&stream->waiting.first, at->next_kept);
-        if (stream->waiting.last == at)
-            stream->waiting.last = before;
-        atomic_fetch_sub(&pool->waiting_count, 1);
-        if (!atomic_load(&stream->waiting.first))
+            atomic_store(&stream->deferred.first, at->next_kept);
+        if (stream->deferred.last == at)
+            stream->deferred.last = before;
+        atomic_fetch_sub(&pool->deferred_count, 1);
+        if (!atomic_load(&stream->deferred.first))
             unlist_locked(stream);
     }
-    lock_give(&pool->waiting_lock);
+    lock_give(&pool->deferred_lock);
     return at;
 }

@@ -21,13 +21,13 @@
 static int open_directory(void)
 {
     const char *fault;
-    return cache_open(&fault);
+    return disk_cache_open(&fault);
 }
 
 static bool take_data(const char *file, size_t size, size_t key_size,
                       void **out_data, size_t *out_size)
 {
-    size_t start = cache_entry_data(key_size);
+    size_t start = disk_cache_entry_data(key_size);
     if (size == start)
         return false;  // nothing worth keeping is empty
     void *data = mem_allocate(size - start);
@@ -42,13 +42,13 @@ static bool take_data(const char *file, size_t size, size_t key_size,
 static bool load_from(int directory, const void *key, size_t key_size,
                       void **out_data, size_t *out_size)
 {
-    struct entry_name name = cache_entry_name(key, key_size);
+    struct entry_name name = disk_cache_entry_name(key, key_size);
     void *file;
     size_t size;
-    if (!cache_entry_read(directory, name.text, true, &file, &size))
+    if (!disk_cache_entry_read(directory, name.text, true, &file, &size))
         return false;
     bool loaded = false;
-    if (cache_entry_is_of(file, size, key, key_size)) {
+    if (disk_cache_entry_is_of(file, size, key, key_size)) {
         loaded = take_data(file, size, key_size, out_data, out_size);
     } else {
         log_write(RNL_LOG_DEBUG, "cache entry %s is damaged: removed",
@@ -59,7 +59,7 @@ static bool load_from(int directory, const void *key, size_t key_size,
     return loaded;
 }
 
-bool cache_load(const void *key, size_t key_size, void **out_data,
+bool disk_cache_load(const void *key, size_t key_size, void **out_data,
                 size_t *out_size)
 {
     int directory = open_directory();
@@ -70,12 +70,12 @@ bool cache_load(const void *key, size_t key_size, void **out_data,
     return loaded;
 }
 
-void cache_remove(const void *key, size_t key_size)
+void disk_cache_remove(const void *key, size_t key_size)
 {
     int directory = open_directory();
     if (directory < 0)
         return;
-    unlinkat(directory, cache_entry_name(key, key_size).text, 0);
+    unlinkat(directory, disk_cache_entry_name(key, key_size).text, 0);
     close(directory);
 }
 
@@ -115,23 +115,25 @@ static int entry_write(int directory, const char *name, const char *file,
     return error;
 }
 
-void cache_store(const void *key, size_t key_size, const void *data,
+void disk_cache_store(const void *key, size_t key_size, const void *data,
                  size_t size)
 {
     size_t file_size;
-    char *file = cache_entry_make(key, key_size, data, size, &file_size);
+    char *file = disk_cache_entry_make(key, key_size, data, size, &file_size);
     if (!file)
         return;
     int directory = open_directory();
     if (directory >= 0) {
-        int error = entry_write(directory, cache_entry_name(key, key_size).text,
-                                file, file_size);
+        int error =
+            entry_write(directory, disk_cache_entry_name(key, key_size).text,
+                        file, file_size);
         uint64_t count, removed;
         if (error)
             log_write(RNL_LOG_DEBUG, "a cache entry was not stored: %s",
                       strerror(error));
         else
-            cache_trim(directory, config_get()->cache_size, &count, &removed);
+            disk_cache_evict(directory, config_get()->cache_size, &count,
+                             &removed);
         close(directory);
     }
     mem_release(file, file_size);

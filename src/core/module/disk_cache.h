@@ -12,29 +12,29 @@
 
 // A copy of what is stored under `key`, to be given back with mem_release, or
 // false.
-bool cache_load(const void *key, size_t key_size, void **out_data,
+bool disk_cache_load(const void *key, size_t key_size, void **out_data,
                 size_t *out_size);
 
-void cache_store(const void *key, size_t key_size, const void *data,
+void disk_cache_store(const void *key, size_t key_size, const void *data,
                  size_t size);
 
 // Removes an entry whose contents turned out to be of no use.
-void cache_remove(const void *key, size_t key_size);
+void disk_cache_remove(const void *key, size_t key_size);
 
 // --- The directory (disk_cache_entry.c) --------------------------------------
 
-#define CACHE_NAME_SIZE 33  // of an entry: 32 digits, and the end
+#define DISK_CACHE_NAME_SIZE 33  // of an entry: 32 digits, and the end
 
 // False when no place is known.
-bool cache_path(struct text *path);
+bool disk_cache_path(struct text *path);
 
 // A descriptor of the folder, or -1 where there is none to be trusted, and then
 // why. All that follows goes through it, so that what was checked is what is
 // used.
-int cache_open(const char **out_fault);
+int disk_cache_open(const char **out_fault);
 
 // What is in an entry's file.
-struct cache_contents {
+struct disk_cache_contents {
     void *file;
     size_t size;
     const char *key;  // NULL when it is damaged
@@ -42,31 +42,32 @@ struct cache_contents {
 };
 
 // False when there is no such file, or no memory.
-bool cache_read(int directory, const char *name, struct cache_contents *out);
-void cache_drop(struct cache_contents *contents);
+bool disk_cache_read(int directory, const char *name,
+                     struct disk_cache_contents *out);
+void disk_cache_contents_free(struct disk_cache_contents *contents);
 
 // An entry's name: 32 digits of a hash.
 struct entry_name {
-    char text[CACHE_NAME_SIZE];
+    char text[DISK_CACHE_NAME_SIZE];
 };
 
-struct entry_name cache_entry_name(const void *key, size_t key_size);
+struct entry_name disk_cache_entry_name(const void *key, size_t key_size);
 
 // Reads the file of an entry; `used`: the entry stays longer.
-bool cache_entry_read(int directory, const char *name, bool used,
+bool disk_cache_entry_read(int directory, const char *name, bool used,
                       void **out_file, size_t *out_size);
 
 // Whether the file is a whole, undamaged entry of exactly this key; and where
 // the data begins.
-bool cache_entry_is_of(const char *file, size_t size, const void *key,
+bool disk_cache_entry_is_of(const char *file, size_t size, const void *key,
                        size_t key_size);
-size_t cache_entry_data(size_t key_size);
+size_t disk_cache_entry_data(size_t key_size);
 
 // An entry as a file; NULL when memory is short.
-char *cache_entry_make(const void *key, size_t key_size, const void *data,
+char *disk_cache_entry_make(const void *key, size_t key_size, const void *data,
                        size_t size, size_t *out_size);
 
 // Removes what was not used for longest until `most` bytes are left, and what
 // writers that broke off left long ago.
-void cache_trim(int directory, uint64_t most, uint64_t *out_count,
+void disk_cache_evict(int directory, uint64_t most, uint64_t *out_count,
                 uint64_t *out_size);

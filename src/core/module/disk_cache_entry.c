@@ -31,7 +31,7 @@ struct entry_header {
 
 static const char entry_magic[8] = "RNLCACHE";
 
-struct entry_name cache_entry_name(const void *key, size_t key_size)
+struct entry_name disk_cache_entry_name(const void *key, size_t key_size)
 {
     struct entry_name name;
     struct hash128 hash = hash_128(key, key_size);
@@ -42,7 +42,7 @@ struct entry_name cache_entry_name(const void *key, size_t key_size)
 
 // --- The directory ---------------------------------------------------------
 
-bool cache_path(struct text *path)
+bool disk_cache_path(struct text *path)
 {
     const char *configured = config_get()->cache_dir;
     const char *xdg = env_get("XDG_CACHE_HOME");
@@ -106,11 +106,11 @@ static int open_path(char *path, const char **out_fault)
     return -1;
 }
 
-int cache_open(const char **out_fault)
+int disk_cache_open(const char **out_fault)
 {
     struct text path = {0};
     *out_fault = "neither RUNNEL_CACHE_DIR nor HOME names a place";
-    int fd = cache_path(&path) ? open_path(path.data, out_fault) : -1;
+    int fd = disk_cache_path(&path) ? open_path(path.data, out_fault) : -1;
     text_finish(&path);
     return fd;
 }
@@ -141,7 +141,7 @@ static size_t entry_verify(const char *file, size_t size)
                : 0;
 }
 
-bool cache_entry_is_of(const char *file, size_t size, const void *key,
+bool disk_cache_entry_is_of(const char *file, size_t size, const void *key,
                        size_t key_size)
 {
     return entry_verify(file, size) == key_size && key_size > 0 &&
@@ -156,7 +156,7 @@ static void entry_touch(int fd)
         futimens(fd, NULL);
 }
 
-bool cache_entry_read(int directory, const char *name, bool used,
+bool disk_cache_entry_read(int directory, const char *name, bool used,
                       void **out_file, size_t *out_size)
 {
     int fd = openat(directory, name,
@@ -170,28 +170,29 @@ bool cache_entry_read(int directory, const char *name, bool used,
     return error == 0;
 }
 
-bool cache_read(int directory, const char *name, struct cache_contents *out)
+bool disk_cache_read(int directory, const char *name,
+                     struct disk_cache_contents *out)
 {
-    *out = (struct cache_contents){0};
-    if (!cache_entry_read(directory, name, false, &out->file, &out->size))
+    *out = (struct disk_cache_contents){0};
+    if (!disk_cache_entry_read(directory, name, false, &out->file, &out->size))
         return false;
     size_t key_size = entry_verify(out->file, out->size);
     if (key_size == 0)
         return true;
     const char *key = (const char *)out->file + sizeof(struct entry_header);
-    if (strcmp(cache_entry_name(key, key_size).text, name) == 0) {
+    if (strcmp(disk_cache_entry_name(key, key_size).text, name) == 0) {
         out->key = key;
         out->key_size = key_size;
     }
     return true;
 }
 
-void cache_drop(struct cache_contents *contents)
+void disk_cache_contents_free(struct disk_cache_contents *contents)
 {
     mem_release(contents->file, contents->size);
 }
 
-char *cache_entry_make(const void *key, size_t key_size, const void *data,
+char *disk_cache_entry_make(const void *key, size_t key_size, const void *data,
                        size_t data_size, size_t *out_size)
 {
     struct entry_header header = {.version = ENTRY_VERSION,
@@ -214,7 +215,7 @@ char *cache_entry_make(const void *key, size_t key_size, const void *data,
     return file;
 }
 
-size_t cache_entry_data(size_t key_size)
+size_t disk_cache_entry_data(size_t key_size)
 {
     return sizeof(struct entry_header) + key_size;
 }

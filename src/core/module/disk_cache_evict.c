@@ -20,7 +20,7 @@
 #define LEFT_BEHIND_S 3600  // no writer takes so long
 
 struct found {
-    char name[CACHE_NAME_SIZE];
+    char name[DISK_CACHE_NAME_SIZE];
     uint64_t size;
     int64_t used;
 };
@@ -29,16 +29,16 @@ struct found {
 
 static bool is_entry_name(const char *name)
 {
-    return strspn(name, "0123456789abcdef") == CACHE_NAME_SIZE - 1 &&
-           name[CACHE_NAME_SIZE - 1] == '\0';
+    return strspn(name, "0123456789abcdef") == DISK_CACHE_NAME_SIZE - 1 &&
+           name[DISK_CACHE_NAME_SIZE - 1] == '\0';
 }
 
 // ".NAME.PROCESS.NUMBER", as writers call their files.
 static bool is_temporary_name(const char *name)
 {
-    return name[0] == '.' && strlen(name) > CACHE_NAME_SIZE + 1 &&
-           strspn(name + 1, "0123456789abcdef") == CACHE_NAME_SIZE - 1 &&
-           name[CACHE_NAME_SIZE] == '.';
+    return name[0] == '.' && strlen(name) > DISK_CACHE_NAME_SIZE + 1 &&
+           strspn(name + 1, "0123456789abcdef") == DISK_CACHE_NAME_SIZE - 1 &&
+           name[DISK_CACHE_NAME_SIZE] == '.';
 }
 
 static void look_at(int directory, const char *name, struct text *list)
@@ -105,7 +105,7 @@ static uint64_t total(const struct text *list)
     return sum;
 }
 
-void cache_trim(int directory, uint64_t most, uint64_t *out_count,
+void disk_cache_evict(int directory, uint64_t most, uint64_t *out_count,
                 uint64_t *out_size)
 {
     struct text list = {0};
@@ -130,14 +130,14 @@ static void remove_damaged(int directory, const struct text *list,
 {
     for (size_t i = 0; i < found_count(list); i++) {
         const struct found *found = found_at(list, i);
-        struct cache_contents contents;
-        if (!cache_read(directory, found->name, &contents))
+        struct disk_cache_contents contents;
+        if (!disk_cache_read(directory, found->name, &contents))
             continue;
         if (!contents.key && unlinkat(directory, found->name, 0) == 0) {
             ++*count;
             *size += found->size;
         }
-        cache_drop(&contents);
+        disk_cache_contents_free(&contents);
     }
 }
 
@@ -149,13 +149,13 @@ rnl_status rnl_cache_prune(uint64_t most_size, uint64_t *out_count,
     rnl_status status = ENTER();
     if (status != RNL_OK)
         return status;
-    int directory = cache_open(&fault);
+    int directory = disk_cache_open(&fault);
     if (directory >= 0) {
         struct text list = {0};
         if (scan(directory, &list))
             remove_damaged(directory, &list, &count, &size);
         text_finish(&list);
-        cache_trim(directory, most_size, &more_count, &more_size);
+        disk_cache_evict(directory, most_size, &more_count, &more_size);
         close(directory);
     }
     if (out_count)
@@ -181,10 +181,10 @@ rnl_status rnl_cache_get_info(rnl_cache_info *out_info)
                     "there is no memory to tell of the cache");
     info->struct_size = sizeof *info;
     info->size_limit = config->cache_size;
-    if (cache_path(&path))
+    if (disk_cache_path(&path))
         snprintf(info->path, sizeof info->path, "%s", path.data);
     text_finish(&path);
-    int directory = config->cache_disabled ? -1 : cache_open(&fault);
+    int directory = config->cache_disabled ? -1 : disk_cache_open(&fault);
     if (directory >= 0)
         close(directory);
     else
@@ -214,7 +214,7 @@ static void take_string(const char **at, const char *end, char *text,
 }
 
 static rnl_status visit_one(const struct found *found,
-                            const struct cache_contents *contents,
+                            const struct disk_cache_contents *contents,
                             rnl_cache_visit_fn visit, void *user_data)
 {
     char made_by[256] = "", api[16] = "", source[1024] = "";
@@ -249,12 +249,12 @@ static rnl_status visit_all(int directory, rnl_cache_visit_fn visit,
         status = fail(RNL_ERROR_OUT_OF_MEMORY,
                       "there is no memory to list the cache");
     for (size_t i = 0; status == RNL_OK && i < found_count(&list); i++) {
-        struct cache_contents contents;
+        struct disk_cache_contents contents;
         const struct found *found = found_at(&list, i);
-        if (!cache_read(directory, found->name, &contents))
+        if (!disk_cache_read(directory, found->name, &contents))
             continue;  // gone meanwhile
         status = visit_one(found, &contents, visit, user_data);
-        cache_drop(&contents);
+        disk_cache_contents_free(&contents);
     }
     text_finish(&list);
     return status;
@@ -268,7 +268,7 @@ rnl_status rnl_cache_visit(rnl_cache_visit_fn visit, void *user_data)
         status = check_pointer((const void *)(uintptr_t)visit, "visit");
     if (status != RNL_OK)
         return status;
-    int directory = cache_open(&fault);
+    int directory = disk_cache_open(&fault);
     if (directory < 0)
         return RNL_OK;
     status = visit_all(directory, visit, user_data);

@@ -25,10 +25,11 @@ static void free_parameters(struct function *function)
         text_release((char *)function->parameters[i].type);
     mem_release(function->parameters,
                 function->parameter_count * sizeof *function->parameters);
-    mem_release(function->places,
-                function->parameter_count * sizeof *function->places);
+    mem_release(function->packed_parameters,
+                function->parameter_count *
+                    sizeof *function->packed_parameters);
     function->parameters = NULL;
-    function->places = NULL;
+    function->packed_parameters = NULL;
     function->parameter_count = 0;
 }
 
@@ -38,7 +39,7 @@ static void free_parts(struct function *function)
     text_release(function->symbol);  // the name is the slot's
     function->name = function->symbol = NULL;
     if (function->module)
-        object_drop(&function->module->object);
+        object_unref(&function->module->object);
     function->module = NULL;
 }
 
@@ -52,14 +53,14 @@ static void function_finish(struct object *object)
 
 void function_discard(struct function *function)
 {
-    object_await_unguarded(&function->object);  // a parked one may be
+    object_await_unprotected(&function->object);  // a parked one may be
     function_finish(&function->object);
     object_discard(&function->object);
 }
 
 static bool function_park(struct object *object)
 {
-    return compiled_park((struct function *)object);
+    return function_cache_park((struct function *)object);
 }
 
 static struct object_class *class_of(const struct backend *backend)
@@ -68,7 +69,7 @@ static struct object_class *class_of(const struct backend *backend)
                                              .finish = function_finish,
                                              .park = function_park};
     static struct object_class classes[BACKENDS_MAX];
-    return object_class_of(&classes[library_backend_index(backend)], &like,
+    return object_class_of(&classes[backend_index(backend)], &like,
                            sizeof(struct function) + backend->function_size);
 }
 
@@ -107,7 +108,8 @@ _Static_assert(RNL_VALUE_POINTER + 1 == RNL_VALUE_INTEGER &&
                    RNL_VALUE_INTEGER + 1 == RNL_VALUE_FLOAT,
                "kinds of plain values follow each other");
 
-static struct place place_of(const rnl_parameter *parameter, size_t offset)
+static struct packed_parameter place_of(const rnl_parameter *parameter,
+                                        size_t offset)
 {
     uint32_t size = parameter->size, first = parameter->kind, kinds = 1;
     if (first == RNL_VALUE_UNKNOWN) {
@@ -119,8 +121,8 @@ static struct place place_of(const rnl_parameter *parameter, size_t offset)
                         ? size == sizeof(void *)
                         : first != RNL_VALUE_STRUCT &&
                               size <= sizeof ((rnl_arg *)NULL)->value;
-    return (struct place){value_shape(first, size), is_plain ? kinds : 0,
-                          (uint32_t)offset};
+    return (struct packed_parameter){value_shape(first, size),
+                                     is_plain ? kinds : 0, (uint32_t)offset};
 }
 
 static void place_values(struct function *function)
@@ -131,8 +133,8 @@ static void place_values(struct function *function)
         const rnl_parameter *parameter = &function->parameters[i];
         size_t alignment = alignment_of(parameter);
         offset = parameter_offset(parameter, offset);
-        function->places[i] = place_of(parameter, offset);
-        function->takes_plain &= function->places[i].kinds > 0;
+        function->packed_parameters[i] = place_of(parameter, offset);
+        function->takes_plain &= function->packed_parameters[i].kinds > 0;
         offset += parameter->size;
         most = alignment > most ? alignment : most;
     }
@@ -148,8 +150,9 @@ static bool copy_parameters(struct function *function,
         return true;
     function->parameter_count = count;
     function->parameters = mem_allocate(count * sizeof *parameters);
-    function->places = mem_allocate(count * sizeof *function->places);
-    if (!function->parameters || !function->places)
+    function->packed_parameters =
+        mem_allocate(count * sizeof *function->packed_parameters);
+    if (!function->parameters || !function->packed_parameters)
         return false;
     for (size_t i = 0; i < count; i++) {
         rnl_parameter *copy = &function->parameters[i];
@@ -245,7 +248,7 @@ rnl_status function_build(struct module *module, const char *name,
     if (!function)
         return fail_status();
     struct function_facts facts = {0};
-    rnl_status status = object_keep_for(&module->object, "module");
+    rnl_status status = object_ref_for(&module->object, "module");
     if (status != RNL_OK)
         goto abandon;
     function->module = module;
@@ -323,16 +326,16 @@ static rnl_status build_function(struct context *context,
         if (key && !files_are(source, kept.files))
             key = NULL;
         if (key)
-            compiled_add(context, key, &module);
+            function_cache_add(context, key, &module);
     }
     struct function *function;
     rnl_status status = function_build(module, name, &function);
-    object_drop(&module->object);
+    object_unref(&module->object);
     if (status != RNL_OK)
         return status;
     *out_function = object_publish(&function->object);
     if (key)
-        compiled_name(context, key, name, function);
+        function_cache_name(context, key, name, function);
     return RNL_OK;
 }
 
@@ -366,7 +369,7 @@ static rnl_status compile_kept(struct context *context,
                                rnl_function *out_function)
 {
     struct source_key key;
-    struct compiled_hit hit;
+    struct function_cache_hit hit;
     char prefix[48] = "";
     if (files)
         snprintf(prefix, sizeof prefix, "files %016llx%016llx",
@@ -377,7 +380,7 @@ static rnl_status compile_kept(struct context *context,
                     "there is no memory for the key of the source");
     const struct kept_under kept = {&key, files};
     rnl_status status = RNL_OK;
-    compiled_find(context, &key, name, &hit);
+    function_cache_find(context, &key, name, &hit);
     if (hit.function)
         *out_function = hit.function;
     else if (hit.module)
@@ -454,15 +457,15 @@ rnl_status rnl_function_compile(rnl_context context, const char *source,
     if (status || (status = check_pointer(name, "name")) ||
         (status = check_pointer(out_function, "out_function")) ||
         (status = check_pointer(source, "source")) ||
-        (status = context_find_and_keep(context, &kept)))
+        (status = context_find_ref(context, &kept)))
         return status;
     rnl_function found =
-        options ? NULL : compiled_find_plain(kept, source, name);
+        options ? NULL : function_cache_find_plain(kept, source, name);
     if (found)
         *out_function = found;
     else
         status = compile(kept, source, name, options, out_function);
-    object_drop(&kept->object);
+    object_unref(&kept->object);
     return status;
 }
 

@@ -24,7 +24,7 @@ struct module {
 enum { PACKED_LEAST = 8, PACKED_MOST = 1000 };
 
 // What a launch has to know of a parameter.
-struct place {
+struct packed_parameter {
     uint64_t shape;   // the first one of plain values that fit, with …
     uint32_t kinds;   // … so many, one behind the other; others: look closer
     uint32_t offset;  // of its value, where they are copied
@@ -35,8 +35,8 @@ static inline uint64_t value_shape(uint32_t kind, uint32_t size)
     return (uint64_t)size << 32 | kind;
 }
 
-static inline bool place_fits(const struct place *place, uint32_t kind,
-                              uint32_t size)
+static inline bool packed_parameter_fits(const struct packed_parameter *place,
+                                         uint32_t kind, uint32_t size)
 {
     return value_shape(kind, size) - place->shape < place->kinds;
 }
@@ -48,7 +48,7 @@ struct function {
     struct object object;
     // What a launch looks at, in the cache line in which the object ends.
     size_t parameter_count;
-    struct place *places;       // one for each parameter
+    struct packed_parameter *packed_parameters;       // one for each parameter
     _Atomic size_t shared_most; // dynamic, that a launch may ask for
     rnl_dim3 most_grid, most_block;  // the device's limits
     uint32_t most_threads;      // of a block
@@ -84,5 +84,5 @@ static inline void *function_native(struct function *object)
     return object->native;
 }
 
-CORE_CHECK_GUARDED(module, module, OBJECT_MODULE, GUARD_CODE)
-CORE_CHECK_GUARDED(function, function, OBJECT_FUNCTION, GUARD_CODE)
+OBJECT_CHECK_HAZARD(module, module, OBJECT_MODULE, HAZARD_CODE)
+OBJECT_CHECK_HAZARD(function, function, OBJECT_FUNCTION, HAZARD_CODE)

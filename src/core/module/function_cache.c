@@ -21,9 +21,9 @@ struct named {
 };
 
 // One source with its module.
-struct entry {
-    struct entry *next;    // in the bucket
-    struct entry *newer;
+struct cached_source {
+    struct cached_source *next;    // in the bucket
+    struct cached_source *newer;
     struct module *module;  // kept; its own reference to the context is not
     struct named *names;
     uint64_t hash;
@@ -37,25 +37,26 @@ struct entry {
 struct hint {
     const char *text;     // only compared: what is there may have changed
     size_t length;
-    struct entry *entry;  // NULL: none
+    struct cached_source *entry;  // NULL: none
 };
 
 // Everything here is guarded by the context's lock.
-struct compiled {
+struct function_cache {
     struct hint hints[HINTS];
-    struct entry *buckets[BUCKETS];
-    struct entry *oldest, *newest;
+    struct cached_source *buckets[BUCKETS];
+    struct cached_source *oldest, *newest;
     size_t count;
 };
 
 // --- Entries ---------------------------------------------------------------
 
-static struct entry *entry_find_locked(const struct context *context,
+static struct cached_source *entry_find_locked(const struct context *context,
                                        const struct source_key *key)
 {
-    if (!context->compiled)
+    if (!context->function_cache)
         return NULL;
-    struct entry *entry = context->compiled->buckets[key->hash % BUCKETS];
+    struct cached_source *entry =
+        context->function_cache->buckets[key->hash % BUCKETS];
     while (entry &&
            (entry->hash != key->hash || entry->key_size != key->size ||
             memcmp(entry->key, key->data, key->size) != 0))
@@ -63,7 +64,8 @@ static struct entry *entry_find_locked(const struct context *context,
     return entry;
 }
 
-static struct named *named_find(const struct entry *entry, const char *name)
+static struct named *named_find(const struct cached_source *entry,
+                                const char *name)
 {
     struct named *named = entry->names;
     while (named && strcmp(named->name, name) != 0)
@@ -71,10 +73,10 @@ static struct named *named_find(const struct entry *entry, const char *name)
     return named;
 }
 
-static struct entry *entry_create(const struct source_key *key,
+static struct cached_source *entry_create(const struct source_key *key,
                                   struct module *module)
 {
-    struct entry *entry = mem_allocate(sizeof *entry + key->size);
+    struct cached_source *entry = mem_allocate(sizeof *entry + key->size);
     if (!entry)
         return NULL;
     entry->hash = key->hash;
@@ -84,7 +86,7 @@ static struct entry *entry_create(const struct source_key *key,
     return entry;
 }
 
-static void entry_free(struct entry *entry)
+static void entry_free(struct cached_source *entry)
 {
     while (entry->names) {
         struct named *named = entry->names;
@@ -98,19 +100,20 @@ static void entry_free(struct entry *entry)
 }
 
 // Makes the module an ordinary one again, then lets go of it.
-static void entry_drop(struct context *context, struct entry *entry)
+static void entry_drop(struct context *context, struct cached_source *entry)
 {
     struct module *module = entry->module;
-    object_keep(&context->object);
+    object_ref(&context->object);
     entry_free(entry);
-    object_drop(&module->object);
+    object_unref(&module->object);
 }
 
 // --- The table -------------------------------------------------------------
 
-static void insert_locked(struct compiled *table, struct entry *entry)
+static void insert_locked(struct function_cache *table,
+                          struct cached_source *entry)
 {
-    struct entry **bucket = &table->buckets[entry->hash % BUCKETS];
+    struct cached_source **bucket = &table->buckets[entry->hash % BUCKETS];
     entry->next = *bucket;
     *bucket = entry;
     if (table->newest)
@@ -121,18 +124,18 @@ static void insert_locked(struct compiled *table, struct entry *entry)
     table->count++;
 }
 
-static struct hint *hint_of(struct compiled *table, const char *text)
+static struct hint *hint_of(struct function_cache *table, const char *text)
 {
     return &table->hints[(uintptr_t)text / 16 % HINTS];
 }
 
-static struct entry *remove_oldest_locked(struct compiled *table)
+static struct cached_source *remove_oldest_locked(struct function_cache *table)
 {
-    struct entry *entry = table->oldest;
+    struct cached_source *entry = table->oldest;
     for (size_t i = 0; i < HINTS; i++)
         if (table->hints[i].entry == entry)
             table->hints[i].entry = NULL;
-    struct entry **link = &table->buckets[entry->hash % BUCKETS];
+    struct cached_source **link = &table->buckets[entry->hash % BUCKETS];
     while (*link != entry)
         link = &(*link)->next;
     *link = entry->next;
@@ -162,7 +165,7 @@ static rnl_function take_function_locked(struct context *context,
                                                                   : NULL;
     }
     named->parked = false;
-    object_keep(&context->object);
+    object_ref(&context->object);
     object_revive(&function->object, object_new_id());
     function_reset(function);
     return object_publish(&function->object);
@@ -171,10 +174,10 @@ static rnl_function take_function_locked(struct context *context,
 static rnl_function find_hinted_locked(struct context *context,
                                        const char *text, const char *name)
 {
-    if (!context->compiled)
+    if (!context->function_cache)
         return NULL;
-    const struct hint *hint = hint_of(context->compiled, text);
-    const struct entry *entry = hint->entry;
+    const struct hint *hint = hint_of(context->function_cache, text);
+    const struct cached_source *entry = hint->entry;
     if (!entry || hint->text != text || strlen(text) != hint->length ||
         memcmp(entry->key + entry->key_size - hint->length, text,
                hint->length) != 0)
@@ -183,8 +186,8 @@ static rnl_function find_hinted_locked(struct context *context,
     return named ? take_function_locked(context, named) : NULL;
 }
 
-rnl_function compiled_find_plain(struct context *context, const char *text,
-                                 const char *name)
+rnl_function function_cache_find_plain(struct context *context,
+                                       const char *text, const char *name)
 {
     lock_take(&context->lock);
     rnl_function function = find_hinted_locked(context, text, name);
@@ -192,69 +195,70 @@ rnl_function compiled_find_plain(struct context *context, const char *text,
     return function;
 }
 
-void compiled_find(struct context *context, const struct source_key *key,
-                   const char *name, struct compiled_hit *out_hit)
+void function_cache_find(struct context *context, const struct source_key *key,
+                   const char *name, struct function_cache_hit *out_hit)
 {
-    *out_hit = (struct compiled_hit){0};
+    *out_hit = (struct function_cache_hit){0};
     lock_take(&context->lock);
-    struct entry *entry = entry_find_locked(context, key);
+    struct cached_source *entry = entry_find_locked(context, key);
     struct named *named = entry ? named_find(entry, name) : NULL;
     if (entry && key->plain)
-        *hint_of(context->compiled, key->plain) =
+        *hint_of(context->function_cache, key->plain) =
             (struct hint){key->plain, key->text_size, entry};
     if (named)
         out_hit->function = take_function_locked(context, named);
     if (entry && !out_hit->function) {
         out_hit->module = entry->module;
-        object_keep(&out_hit->module->object);
+        object_ref(&out_hit->module->object);
     }
     lock_give(&context->lock);
 }
 
 // --- Adding ----------------------------------------------------------------
 
-static struct entry *add_locked(struct context *context, struct entry *entry,
-                                struct compiled *table)
+static struct cached_source *add_locked(struct context *context,
+                                        struct cached_source *entry,
+                                        struct function_cache *table)
 {
-    if (!context->compiled)
-        context->compiled = table;
-    insert_locked(context->compiled, entry);
-    object_keep(&entry->module->object);
-    return context->compiled->count > MODULES_MAX
-               ? remove_oldest_locked(context->compiled)
+    if (!context->function_cache)
+        context->function_cache = table;
+    insert_locked(context->function_cache, entry);
+    object_ref(&entry->module->object);
+    return context->function_cache->count > MODULES_MAX
+               ? remove_oldest_locked(context->function_cache)
                : NULL;
 }
 
-void compiled_add(struct context *context, const struct source_key *key,
+void function_cache_add(struct context *context, const struct source_key *key,
                   struct module **module)
 {
     // What may be needed under the lock is allocated before.
-    struct entry *entry = entry_create(key, *module);
-    struct compiled *table = entry ? mem_allocate(sizeof *table) : NULL;
-    struct entry *evicted = NULL;
+    struct cached_source *entry = entry_create(key, *module);
+    struct function_cache *table = entry ? mem_allocate(sizeof *table) : NULL;
+    struct cached_source *evicted = NULL;
     struct module *loser = NULL;
 
     lock_take(&context->lock);
-    struct entry *first = entry_find_locked(context, key);
-    bool add = !first && entry && (table || context->compiled);
+    struct cached_source *first = entry_find_locked(context, key);
+    bool add = !first && entry && (table || context->function_cache);
     if (first) {
         loser = *module;
         *module = first->module;
-        object_keep(&first->module->object);
+        object_ref(&first->module->object);
     } else if (add) {
         evicted = add_locked(context, entry, table);
     }
-    bool table_used = table && context->compiled == table;
+    bool table_used = table && context->function_cache == table;
     lock_give(&context->lock);
 
     if (add)
-        object_drop(&context->object);  // the caller keeps it, too
+        object_unref(&context->object);  // the caller keeps it, too
     else if (entry)
         entry_free(entry);
     if (!table_used)
         mem_release(table, sizeof *table);
     if (loser)
-        object_drop(&loser->object);
+        object_unref(&loser->object);
     if (evicted)
         entry_drop(context, evicted);
 }
@@ -269,13 +273,13 @@ static void forget_dead_locked(struct named *named)
     named->function = NULL;
 }
 
-void compiled_name(struct context *context, const struct source_key *key,
+void function_cache_name(struct context *context, const struct source_key *key,
                    const char *name, struct function *function)
 {
     struct named *fresh = mem_allocate(sizeof *fresh);
     char *copy = text_copy(name);
     lock_take(&context->lock);
-    struct entry *entry = entry_find_locked(context, key);
+    struct cached_source *entry = entry_find_locked(context, key);
     // A function of another module would keep the context for ever, parked.
     if (entry && entry->module != function->module)
         entry = NULL;
@@ -303,7 +307,7 @@ static bool park_locked(struct function *function)
     struct named *named = atomic_load(&function->named);
     if (!named)
         return false;
-    named->parked = object_retire(&function->object);
+    named->parked = object_bump_generation(&function->object);
     if (!named->parked) {
         named->function = NULL;
         atomic_store(&function->named, NULL);
@@ -311,7 +315,7 @@ static bool park_locked(struct function *function)
     return named->parked;
 }
 
-bool compiled_park(struct function *function)
+bool function_cache_park(struct function *function)
 {
     struct context *context = function->object.context;
     if (!atomic_load(&function->named))
@@ -320,7 +324,7 @@ bool compiled_park(struct function *function)
     bool parked = park_locked(function);
     lock_give(&context->lock);
     if (parked)
-        object_drop(&context->object);
+        object_unref(&context->object);
     return parked;
 }
 
@@ -329,13 +333,13 @@ bool compiled_park(struct function *function)
 // Nothing but the cache refers to the modules any more: whatever did kept the
 // context. Each module drops the context as it goes, whose count therefore must
 // not come down to zero a second time.
-void compiled_cache_finish(struct context *context)
+void function_cache_finish(struct context *context)
 {
-    struct compiled *table = context->compiled;
+    struct function_cache *table = context->function_cache;
     if (!table)
         return;
-    context->compiled = NULL;
-    object_keep(&context->object);
+    context->function_cache = NULL;
+    object_ref(&context->object);
     while (table->oldest)
         entry_drop(context, remove_oldest_locked(table));
     atomic_fetch_sub(&context->object.counts, 1);

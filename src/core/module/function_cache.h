@@ -15,32 +15,32 @@
 #include "core/module/source.h"
 
 // What the cache has for a source and a name.
-struct compiled_hit {
+struct function_cache_hit {
     rnl_function function;  // with one reference more for the caller, or NULL
     struct module *module;  // when there is no function: kept, or NULL
 };
 
-void compiled_find(struct context *context, const struct source_key *key,
-                   const char *name, struct compiled_hit *out_hit);
+void function_cache_find(struct context *context, const struct source_key *key,
+                   const char *name, struct function_cache_hit *out_hit);
 
-// The function of a source without options, as compiled_find gives it, where
-// the text lies where it was when it was found last; otherwise NULL.
-rnl_function compiled_find_plain(struct context *context, const char *text,
-                                 const char *name);
+// The function of a source without options, as function_cache_find gives it,
+// where the text lies where it was when it was found last; otherwise NULL.
+rnl_function function_cache_find_plain(struct context *context,
+                                       const char *text, const char *name);
 
 // Takes in a module just built, unless another thread was faster: then the
 // caller's is dropped for the one that is there. Either way `*module` is kept
 // for the caller. Memory being short, nothing is cached.
-void compiled_add(struct context *context, const struct source_key *key,
+void function_cache_add(struct context *context, const struct source_key *key,
                   struct module **module);
 
 // Remembers the function that the name stands for.
-void compiled_name(struct context *context, const struct source_key *key,
+void function_cache_name(struct context *context, const struct source_key *key,
                    const char *name, struct function *function);
 
 // Keeps a function that nobody refers to any more; false when it is not one of
 // the cache's.
-bool compiled_park(struct function *function);
+bool function_cache_park(struct function *function);
 
 // Frees what rnl_function_compile cached; called once, by the context's end.
-void compiled_cache_finish(struct context *context);
+void function_cache_finish(struct context *context);

@@ -215,7 +215,7 @@ static inline rnl_status check_count(const struct function *function,
 static rnl_status take_buffer(struct op *op, size_t index, rnl_buffer handle,
                               const void **out_value)
 {
-    struct object *object = object_find_and_keep(handle, OBJECT_BUFFER);
+    struct object *object = object_find_ref(handle, OBJECT_BUFFER);
     if (!object)
         return object_refuse(handle, OBJECT_BUFFER, "args");
     op->kept[op->kept_count++] = object;
@@ -234,11 +234,11 @@ static rnl_status take_buffer(struct op *op, size_t index, rnl_buffer handle,
 
 // Anything but a plain value that fits.
 static __attribute__((noinline)) rnl_status
-find_value(struct op *op, const struct place *place, const rnl_arg *arg,
-           const void **out_value)
+find_value(struct op *op, const struct packed_parameter *place,
+           const rnl_arg *arg, const void **out_value)
 {
     const struct function *function = op->kernel.function;
-    size_t index = (size_t)(place - function->places);
+    size_t index = (size_t)(place - function->packed_parameters);
     if (!argument_fits(arg, &function->parameters[index]))
         return mismatch(function, index, arg);
     if (arg->kind == RNL_ARG_BUFFER)
@@ -256,7 +256,7 @@ find_value(struct op *op, const struct place *place, const rnl_arg *arg,
 
 // Copies the value to its place in `values`, with what is behind it, or, where
 // that is NULL, tells its address; 0 when it is what a plain parameter takes.
-static ALWAYS_INLINE uint64_t take_value(const struct place *place,
+static ALWAYS_INLINE uint64_t take_value(const struct packed_parameter *place,
                                          const rnl_arg *arg, char *values,
                                          const void **addresses, size_t i)
 {
@@ -279,7 +279,7 @@ static ALWAYS_INLINE rnl_status take_values(struct op *op, const rnl_args *args,
     size_t count = function->parameter_count, i = 0;
     if (count == 0)
         return RNL_OK;
-    const struct place *place = function->places;
+    const struct packed_parameter *place = function->packed_parameters;
     const rnl_arg *arg = args->items;
     // As long as they are as usual, four at a time.
     for (; count - i >= 4 && function->takes_plain; i += 4)
@@ -291,8 +291,8 @@ static ALWAYS_INLINE rnl_status take_values(struct op *op, const rnl_args *args,
     for (; i < count; i++) {
         const void *found;
         take_value(place, arg, values, addresses, i);
-        if (__builtin_expect(place_fits(&place[i], arg[i].kind, arg[i].size),
-                             1))
+        if (__builtin_expect(
+                packed_parameter_fits(&place[i], arg[i].kind, arg[i].size), 1))
             continue;
         rnl_status status = find_value(op, &place[i], &arg[i], &found);
         if (status != RNL_OK)
@@ -387,12 +387,12 @@ static rnl_status launch_op(const struct wanted *wanted, struct op **out_op)
     store_extras(op, &layout, wanted->launch, wanted->extras);
     rnl_status status = take_values(op, wanted->args, values, NULL);
     if (status != RNL_OK) {
-        object_keep(&wanted->function->object);
+        object_ref(&wanted->function->object);
         op_finish(op);
         return status;
     }
     for (size_t i = 0; i < wanted->function->parameter_count; i++)
-        addresses[i] = values + wanted->function->places[i].offset;
+        addresses[i] = values + wanted->function->packed_parameters[i].offset;
     *out_op = op;
     return RNL_OK;
 }
@@ -523,7 +523,7 @@ make_launch(struct stream *stream, rnl_function handle,
             const rnl_launch *launch, const rnl_args *args,
             enum launch_way way, struct op **out_first)
 {
-    struct object *object = object_find_and_keep(handle, OBJECT_FUNCTION);
+    struct object *object = object_find_ref(handle, OBJECT_FUNCTION);
     if (!object)
         return object_refuse(handle, OBJECT_FUNCTION, "function");
     struct wanted wanted = {.stream = stream,
@@ -533,7 +533,7 @@ make_launch(struct stream *stream, rnl_function handle,
                             .way = way};
     rnl_status status = prepare(&wanted, out_first);
     if (status != RNL_OK)
-        object_drop(object);
+        object_unref(object);
     return status;
 }
 
@@ -557,7 +557,7 @@ static rnl_status launch_as_ops(struct stream *stream, rnl_function function,
                                   0)
                      ? launch_submit_extras(stream, first)
                      : op_submit_list(first);
-    object_unguard(GUARD_STREAM);
+    object_unprotect(HAZARD_STREAM);
     return status;
 }
 
@@ -567,7 +567,7 @@ static rnl_status launch_as_ops(struct stream *stream, rnl_function function,
 
 // A launch that is over when the call returns. What it refers to is the
 // caller's, but for buffers, which are kept.
-struct at_once {
+struct inline_launch {
     struct op op;
     union {
         const void *values[AT_ONCE_MOST];  // where they are
@@ -578,19 +578,19 @@ struct at_once {
 };
 
 // RNL_NOT_READY: it needs ops of its own.
-static inline rnl_status launch_guarded(struct at_once *at_once,
+static inline rnl_status launch_guarded(struct inline_launch *inline_launch,
                                         struct function *function,
                                         const rnl_launch *launch,
                                         const rnl_args *args)
 {
-    struct op *op = &at_once->op;
+    struct op *op = &inline_launch->op;
     struct stream *stream = op->stream;
     rnl_launch room;
     rnl_status status =
         check_launch(stream, function, &launch, &room, args, &op->kernel);
     if (status == RNL_OK)
-        status = read_rest(&op->kernel, launch, LAUNCH_AT_ONCE,
-                           &at_once->extras);
+        status = read_rest(&op->kernel, launch, LAUNCH_INLINE,
+                           &inline_launch->extras);
     if (status != RNL_OK)
         return status;
     if (__builtin_expect((function->parameter_count > AT_ONCE_MOST) |
@@ -601,14 +601,14 @@ static inline rnl_status launch_guarded(struct at_once *at_once,
     op->line = launch->line;
     if (__builtin_expect(function->packs, 0)) {
         op->kernel.arguments = NULL;
-        op->kernel.packed = at_once->packed;
-        status = take_values(op, args, at_once->packed, NULL);
+        op->kernel.packed = inline_launch->packed;
+        status = take_values(op, args, inline_launch->packed, NULL);
     } else {
-        op->kernel.arguments = at_once->values;
+        op->kernel.arguments = inline_launch->values;
         op->kernel.packed = NULL;
-        status = take_values(op, args, NULL, at_once->values);
+        status = take_values(op, args, NULL, inline_launch->values);
     }
-    return status ? status : stream->launch_at_once(stream, op);
+    return status ? status : stream->inline_launch(stream, op);
 }
 
 static __attribute__((noinline)) rnl_status refuse_dead(rnl_function handle)
@@ -618,31 +618,32 @@ static __attribute__((noinline)) rnl_status refuse_dead(rnl_function handle)
 }
 
 // The stream is guarded until the end, like the function.
-static RUN_OFTEN rnl_status
-launch_at_once(struct stream *stream, rnl_function handle,
-               const rnl_launch *launch, const rnl_args *args)
+static HOT rnl_status
+inline_launch(struct stream *stream, rnl_function handle,
+              const rnl_launch *launch, const rnl_args *args)
 {
-    struct at_once at_once;
-    struct op *op = &at_once.op;
-    struct object *object = object_note(handle, OBJECT_FUNCTION, GUARD_CODE);
+    struct inline_launch inline_launch;
+    struct op *op = &inline_launch.op;
+    struct object *object =
+        object_set_hazard(handle, OBJECT_FUNCTION, HAZARD_CODE);
     if (__builtin_expect(!object, 0))
         return refuse_dead(handle);
     op->next = NULL;
     op->stream = stream;
     op->kind = OP_KERNEL;
     op->borrows = true;
-    op->kept = at_once.kept;
+    op->kept = inline_launch.kept;
     op->kept_count = 0;
     rnl_status status =
-        launch_guarded(&at_once, (struct function *)object, launch, args);
-    object_clear(GUARD_CODE);
+        launch_guarded(&inline_launch, (struct function *)object, launch, args);
+    object_clear_hazard(HAZARD_CODE);
     if (__builtin_expect(status != RNL_OK, 0))
         op->sequence = 0;  // none of the stream's
     for (size_t i = 0; i < op->kept_count; i++)
-        op_drop(op, op->kept[i]);
+        op_unref(op, op->kept[i]);
     if (__builtin_expect(status == RNL_NOT_READY, 0))
         return launch_as_ops(stream, handle, launch, args);
-    object_unguard(GUARD_STREAM);
+    object_unprotect(HAZARD_STREAM);
     return status;
 }
 
@@ -659,19 +660,20 @@ launch_slowly(rnl_stream handle, rnl_function function,
 }
 
 // Programs launch all the time, so the usual case needs no frame.
-RUN_OFTEN rnl_status
+HOT rnl_status
 rnl_enqueue_function(rnl_stream handle, rnl_function function,
                      const rnl_launch *launch, const rnl_args *args)
 {
-    if (__builtin_expect(thread_state.callback_depth || !thread_guards(), 0))
+    if (__builtin_expect(thread_state.callback_depth || !thread_has_hazards(),
+                         0))
         return launch_slowly(handle, function, launch, args);
     thread_state.function = __func__;
-    struct stream *stream = (struct stream *)object_note(
-        handle, OBJECT_STREAM, GUARD_STREAM);
+    struct stream *stream = (struct stream *)object_set_hazard(
+        handle, OBJECT_STREAM, HAZARD_STREAM);
     if (__builtin_expect(!stream, 0))
         return launch_slowly(handle, function, launch, args);
-    bool at_once = stream->launch_at_once && !stream_is_captured(stream);
+    bool at_once = stream->inline_launch && !stream_is_captured(stream);
     return __builtin_expect(at_once, 1)
-               ? launch_at_once(stream, function, launch, args)
+               ? inline_launch(stream, function, launch, args)
                : launch_as_ops(stream, function, launch, args);
 }

@@ -9,7 +9,7 @@
 
 // Where a launch goes.
 enum launch_way {
-    LAUNCH_AT_ONCE,  // nothing can be kept for it
+    LAUNCH_INLINE,  // nothing can be kept for it
     LAUNCH_AS_OPS,
     LAUNCH_AS_NODE,  // it has no stream
 };

@@ -56,7 +56,7 @@ static void keep(struct launch_extras *extras, struct object *object)
 void launch_extras_drop(struct launch_extras *extras)
 {
     while (extras->kept_count > 0)
-        object_drop(extras->kept[--extras->kept_count]);
+        object_unref(extras->kept[--extras->kept_count]);
 }
 
 // --- Clusters --------------------------------------------------------------
@@ -120,8 +120,8 @@ static rnl_status check_window(struct reading *at, rnl_access_policy *policy)
                        "piece of memory that the context knows: a buffer, or "
                        "memory of rnl_host_allocate or rnl_host_register",
                        policy->size, policy->base);
-    if (buffer && at->way == LAUNCH_AT_ONCE)
-        object_drop(buffer);  // a window is only a hint
+    if (buffer && at->way == LAUNCH_INLINE)
+        object_unref(buffer);  // a window is only a hint
     else if (buffer)
         keep(at->extras, buffer);
     return RNL_OK;
@@ -145,7 +145,7 @@ static rnl_status read_event(struct reading *at,
                              rnl_launch_attribute *attribute)
 {
     rnl_event handle = attribute->value.event.event;
-    struct object *object = object_find_and_keep(handle, OBJECT_EVENT);
+    struct object *object = object_find_ref(handle, OBJECT_EVENT);
     rnl_status status = RNL_OK;
     if (!object)
         return object_refuse(handle, OBJECT_EVENT, "attributes");
@@ -159,10 +159,10 @@ static rnl_status read_event(struct reading *at,
                          "of RNL_NODE_EVENT_RECORD behind it");
     else
         status = check_options((const struct event *)object);
-    if (status == RNL_OK && at->way == LAUNCH_AT_ONCE)
+    if (status == RNL_OK && at->way == LAUNCH_INLINE)
         status = RNL_NOT_READY;
     if (status != RNL_OK) {
-        object_drop(object);
+        object_unref(object);
         return status;
     }
     keep(at->extras, object);
@@ -377,12 +377,12 @@ static bool can_record(const struct stream *stream, const struct op *op)
 // otherwise the op is over.
 static rnl_status launch_recording(struct stream *stream, struct op *op)
 {
-    if (op->next || !stream->launch_at_once || stream_is_captured(stream) ||
+    if (op->next || !stream->inline_launch || stream_is_captured(stream) ||
         !can_record(stream, op))
         return RNL_NOT_READY;
     op->borrows = true;
     op->kind = OP_RECORDING;
-    rnl_status status = stream->launch_at_once(stream, op);
+    rnl_status status = stream->inline_launch(stream, op);
     op->kind = OP_KERNEL;
     op->borrows = false;
     if (status != RNL_OK)
@@ -390,7 +390,7 @@ static rnl_status launch_recording(struct stream *stream, struct op *op)
     if (status == RNL_NOT_READY)
         return status;
     for (size_t i = 0; i < op->kept_count; i++)
-        op_drop(op, op->kept[i]);
+        op_unref(op, op->kept[i]);
     op->kept_count = 0;
     op_finish(op);
     return status;
@@ -426,7 +426,7 @@ rnl_status launch_submit_extras(struct stream *stream, struct op *first)
         return op_submit_list(first);
     rnl_status status = submit_recording(stream, first, op, events, count);
     for (uint32_t i = 0; i < count; i++)
-        object_drop(&events[i]->object);
+        object_unref(&events[i]->object);
     return status;
 }
 

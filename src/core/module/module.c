@@ -23,9 +23,9 @@
 #define BINARY_SIZE_MAX ((size_t)1 << 30)
 #define IDENTITY_SIZE 512
 
-rnl_status context_find_and_keep(rnl_context handle, struct context **out)
+rnl_status context_find_ref(rnl_context handle, struct context **out)
 {
-    struct object *object = object_find_and_keep(handle, OBJECT_CONTEXT);
+    struct object *object = object_find_ref(handle, OBJECT_CONTEXT);
     if (!object)
         return object_refuse(handle, OBJECT_CONTEXT, "context");
     *out = (struct context *)object;
@@ -79,7 +79,7 @@ static struct object_class *class_of(const struct backend *backend)
     static const struct object_class like = {.kind = OBJECT_MODULE,
                                              .finish = module_finish};
     static struct object_class classes[BACKENDS_MAX];
-    return object_class_of(&classes[library_backend_index(backend)], &like,
+    return object_class_of(&classes[backend_index(backend)], &like,
                            sizeof(struct module) + backend->module_size);
 }
 
@@ -182,13 +182,13 @@ static rnl_status load_cached(struct context *context,
 {
     struct compiled_binary binary = {0};
     *out_module = NULL;
-    if (!cache_load(key->data, key->size, &binary.data, &binary.size))
+    if (!disk_cache_load(key->data, key->size, &binary.data, &binary.size))
         return RNL_OK;
     rnl_status status =
         create(context, source->options->label, source, &binary, out_module);
     if (status != RNL_ERROR_INVALID_BINARY)
         return status;
-    cache_remove(key->data, key->size);
+    disk_cache_remove(key->data, key->size);
     return RNL_OK;
 }
 
@@ -211,7 +211,7 @@ static rnl_status build_cached(struct context *context,
     if (status == RNL_OK && !*out_module) {
         status = compile(context, source, out_module);
         if (status == RNL_OK)
-            cache_store(key.data, key.size, (*out_module)->binary,
+            disk_cache_store(key.data, key.size, (*out_module)->binary,
                         (*out_module)->binary_size);
     }
     source_key_finish(&key);
@@ -250,13 +250,13 @@ rnl_status rnl_module_compile(rnl_context context, const char *source,
     if (status == RNL_OK)
         status = source_check(source, options, &read, &checked);
     if (status == RNL_OK)
-        status = context_find_and_keep(context, &kept);
+        status = context_find_ref(context, &kept);
     if (status != RNL_OK)
         return status;
     status = module_build(kept, &checked, &module);
     if (status == RNL_OK)
         *out_module = object_publish(&module->object);
-    object_drop(&kept->object);
+    object_unref(&kept->object);
     return status;
 }
 
@@ -287,11 +287,11 @@ rnl_status rnl_compiler_get_info(rnl_context context,
     if (status == RNL_OK)
         status = info_check(out_info, sizeof *out_info, "out_info");
     if (status == RNL_OK)
-        status = context_find_and_keep(context, &kept);
+        status = context_find_ref(context, &kept);
     if (status != RNL_OK)
         return status;
     status = ask_compiler(kept, out_info);
-    object_drop(&kept->object);
+    object_unref(&kept->object);
     return status;
 }
 
@@ -304,7 +304,7 @@ static rnl_status load(rnl_context context, void *data, size_t size,
     struct compiled_binary binary = {.data = data, .size = size};
     struct context *kept = NULL;
     struct module *module;
-    rnl_status status = context_find_and_keep(context, &kept);
+    rnl_status status = context_find_ref(context, &kept);
     if (status != RNL_OK) {
         mem_release(data, size);
         return status;
@@ -312,7 +312,7 @@ static rnl_status load(rnl_context context, void *data, size_t size,
     status = create(kept, label, NULL, &binary, &module);
     if (status == RNL_OK)
         *out_module = object_publish(&module->object);
-    object_drop(&kept->object);
+    object_unref(&kept->object);
     return status;
 }
 
@@ -525,7 +525,7 @@ static rnl_status build_functions(struct module *module,
     if (status == RNL_OK)
         return RNL_OK;
     for (size_t i = 0; i + 1 < made; i++)
-        object_drop(&functions[i]->object);
+        object_unref(&functions[i]->object);
     return status;
 }
 

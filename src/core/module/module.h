@@ -34,4 +34,4 @@ void function_discard(struct function *function);
 
 // Finds the context and keeps it: compiling takes so long that another thread
 // may release it meanwhile.
-rnl_status context_find_and_keep(rnl_context handle, struct context **out);
+rnl_status context_find_ref(rnl_context handle, struct context **out);

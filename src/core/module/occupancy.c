@@ -191,7 +191,7 @@ rnl_status rnl_function_set_attribute(rnl_function handle,
     if (status != RNL_OK)
         return status;
     // Kept, since a released one may be given again to somebody else.
-    struct object *object = object_find_and_keep(handle, OBJECT_FUNCTION);
+    struct object *object = object_find_ref(handle, OBJECT_FUNCTION);
     if (!object)
         return object_refuse(handle, OBJECT_FUNCTION, "function");
     struct function *function = (struct function *)object;
@@ -205,7 +205,7 @@ rnl_status rnl_function_set_attribute(rnl_function handle,
     default:
         status = refuse_id(id);
     }
-    object_drop(object);
+    object_unref(object);
     return status;
 }
 

@@ -184,7 +184,7 @@ bool source_is_closed(const struct source *source)
 
 // --- A search --------------------------------------------------------------
 
-struct search {
+struct include_search {
     const rnl_module_options *options;
     struct text paths;      // each with its end, in the order of discovery
     uint64_t *known;        // hashes of those, in an open table
@@ -196,7 +196,7 @@ struct search {
     bool vain;              // what is read is not known
 };
 
-static void mix(struct search *search, const void *data, size_t size)
+static void mix(struct include_search *search, const void *data, size_t size)
 {
     struct hash128 pair[2] = {search->hash, hash_128(data, size)};
     search->hash = hash_128(pair, sizeof pair);
@@ -212,7 +212,7 @@ static bool insert(uint64_t *table, uint32_t room, uint64_t hash)
     return is_new;
 }
 
-static bool make_room(struct search *search)
+static bool make_room(struct include_search *search)
 {
     if (2 * search->path_count < search->room)
         return true;
@@ -230,7 +230,7 @@ static bool make_room(struct search *search)
 }
 
 // `folder` of `folder_size` bytes, which may be none, and a name in it.
-static void add_path(struct search *search, const char *folder,
+static void add_path(struct include_search *search, const char *folder,
                      size_t folder_size, const char *name, size_t size)
 {
     struct text *paths = &search->paths;
@@ -263,7 +263,8 @@ static const char *value_of(const rnl_module_options *options, size_t i,
 }
 
 // A name behind an include.
-static void add_name(struct search *search, const char *name, size_t size)
+static void add_name(struct include_search *search, const char *name,
+                     size_t size)
 {
     const rnl_module_options *options = search->options;
     // What was given lies in a folder of the compiler's.
@@ -284,7 +285,7 @@ static void add_name(struct search *search, const char *name, size_t size)
 
 // --- Texts -----------------------------------------------------------------
 
-static void read_text(struct search *search, const char *text)
+static void read_text(struct include_search *search, const char *text)
 {
     for (size_t i = 0; i < ASKING; i++) {
         const char *at = text, *word, *name;
@@ -309,7 +310,8 @@ static bool is_absent(int error)
 
 // A copy with an end, since a text is read as one: a compiler goes on behind
 // bytes that are 0.
-static void read_data(struct search *search, const void *data, size_t size)
+static void read_data(struct include_search *search, const void *data,
+                      size_t size)
 {
     char *text = mem_allocate(size + 1);
     search->vain |= memchr(data, 0, size) != NULL;
@@ -322,7 +324,7 @@ static void read_data(struct search *search, const void *data, size_t size)
 }
 
 // Notes what is at the path, and reads what that names.
-static void read_file(struct search *search, const char *path)
+static void read_file(struct include_search *search, const char *path)
 {
     void *data = NULL;
     size_t size = 0;
@@ -340,7 +342,7 @@ static void read_file(struct search *search, const char *path)
     mem_release(data, size);
 }
 
-static void read_path(struct search *search, size_t offset)
+static void read_path(struct include_search *search, size_t offset)
 {
     // The list moves when it grows.
     char path[PATH_SIZE];
@@ -356,7 +358,7 @@ static void read_path(struct search *search, size_t offset)
     read_file(search, path);
 }
 
-static void read_options(struct search *search)
+static void read_options(struct include_search *search)
 {
     const rnl_module_options *options = search->options;
     for (size_t i = 0; i < options->option_count; i++) {
@@ -370,7 +372,7 @@ static void read_options(struct search *search)
 
 bool source_hash_files(const struct source *source, struct hash128 *out_hash)
 {
-    struct search search = {.options = source->options};
+    struct include_search search = {.options = source->options};
     read_options(&search);
     for (size_t i = 0; i < source->options->header_count; i++)
         read_text(&search, source->options->headers[i].source);

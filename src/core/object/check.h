@@ -23,16 +23,17 @@ static inline void call_end(const rnl_status *status)
     (void)status;
     if (__builtin_expect(thread_state.callback_depth != 0, 0))
         return;
-    object_clear(GUARD_CONTEXT);  // one by one: no loop at the end of each call
-    object_clear(GUARD_STREAM);
-    object_clear(GUARD_CODE);
-    object_clear(GUARD_OTHER);
+    object_clear_hazard(
+        HAZARD_CONTEXT);  // one by one: no loop at the end of each call
+    object_clear_hazard(HAZARD_STREAM);
+    object_clear_hazard(HAZARD_CODE);
+    object_clear_hazard(HAZARD_OTHER);
     object_call_ends();
 }
 
 #define CALL __attribute__((cleanup(call_end))) rnl_status
 
-#define CORE_CHECK_FOUND(name, type, KIND, found)                           \
+#define OBJECT_CHECK_FOUND(name, type, KIND, found)                           \
     static inline rnl_status check_##name(rnl_##type handle,                \
                                           const char *parameter,            \
                                           struct type **out)                \
@@ -43,10 +44,10 @@ static inline void call_end(const rnl_status *status)
                    ? RNL_OK                                                 \
                    : object_refuse(handle, KIND, parameter);                \
     }
-#define CORE_CHECK_GUARDED(name, type, KIND, GUARD) \
-    CORE_CHECK_FOUND(name, type, KIND, object_guard(handle, KIND, GUARD))
-#define CORE_CHECK(type, KIND) \
-    CORE_CHECK_FOUND(type, type, KIND, object_find(handle, KIND))
+#define OBJECT_CHECK_HAZARD(name, type, KIND, GUARD) \
+    OBJECT_CHECK_FOUND(name, type, KIND, object_protect(handle, KIND, GUARD))
+#define OBJECT_CHECK(type, KIND) \
+    OBJECT_CHECK_FOUND(type, type, KIND, object_find(handle, KIND))
 
 // Copies an options struct of any version into `options`, which has the
 // defaults (zeros): a shorter one leaves the rest at its default, a longer one

@@ -8,7 +8,7 @@
 #include <runnel/runnel.h>
 
 struct backend;
-struct compiled;
+struct function_cache;
 struct failure;
 struct host_range;
 struct stream;
@@ -52,7 +52,7 @@ struct context {
     struct stream *streams;       // every stream that is not finished
     struct peer *peers;           // contexts whose memory it may use
     struct host_ranges host_ranges;
-    struct compiled *compiled;        // rnl_function_compile's cache
+    struct function_cache *function_cache;  // of rnl_function_compile
     _Atomic uint64_t found_buffer;    // a handle: found last by address
     struct memory_pool pool;
     _Alignas(64) max_align_t native[];
@@ -63,10 +63,10 @@ static inline void *context_native(struct context *object)
     return object->native;
 }
 
-CORE_CHECK(device, OBJECT_DEVICE)
-CORE_CHECK_GUARDED(context, context, OBJECT_CONTEXT, GUARD_CONTEXT)
+OBJECT_CHECK(device, OBJECT_DEVICE)
+OBJECT_CHECK_HAZARD(context, context, OBJECT_CONTEXT, HAZARD_CONTEXT)
 // The second of a kind that a call is given.
-CORE_CHECK_GUARDED(other_context, context, OBJECT_CONTEXT, GUARD_OTHER)
+OBJECT_CHECK_HAZARD(other_context, context, OBJECT_CONTEXT, HAZARD_OTHER)
 
 // True when kernels of `context` may use memory of `owner`.
 bool context_may_use(struct context *context, struct context *owner);
@@ -76,5 +76,5 @@ rnl_status context_need(struct context *context, rnl_feature feature,
                         const char *parameter, const char *what);
 
 // The position of the backend in the table that the library was opened with.
-size_t library_backend_index(const struct backend *backend);
+size_t backend_index(const struct backend *backend);
 void backend_index_open(const struct backend *const *table);

@@ -10,7 +10,7 @@ void backend_index_open(const struct backend *const *new_table)
     table = new_table;
 }
 
-size_t library_backend_index(const struct backend *backend)
+size_t backend_index(const struct backend *backend)
 {
     size_t index = 0;
     while (table[index] && table[index] != backend)

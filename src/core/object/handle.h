@@ -2,7 +2,7 @@
 // the length of a call.
 #pragma once
 
-#include "base/fence.h"
+#include "base/asymmetric_fence.h"
 #include "base/thread.h"
 #include "core/object/object.h"
 
@@ -59,7 +59,7 @@ static inline struct object *object_find(const void *handle,
         return NULL;
     // Before the handle is checked: from then on the object is not reused.
     // Others see it late, but not as late as the quarantine is long.
-    atomic_store_explicit(&thread_state.seen[kind], object,
+    atomic_store_explicit(&thread_state.lookups[kind], object,
                           memory_order_relaxed);
     atomic_signal_fence(memory_order_seq_cst);
     return object_has_handle(object, handle) ? object : NULL;
@@ -77,32 +77,32 @@ rnl_status object_refuse(const void *handle, enum object_kind kind,
 // guard nothing, and no call guards anything while it calls the caller's code,
 // unless that may not call the library.
 
-enum guard {
-    GUARD_CONTEXT,
-    GUARD_STREAM,
-    GUARD_CODE,   // a module or a function
-    GUARD_OTHER,  // the second of a kind
-    GUARDS,
+enum hazard {
+    HAZARD_CONTEXT,
+    HAZARD_STREAM,
+    HAZARD_CODE,   // a module or a function
+    HAZARD_OTHER,  // the second of a kind
+    HAZARDS,
 };
 
-_Static_assert(GUARDS == THREAD_GUARDS, "a thread has a place for each");
+_Static_assert(HAZARDS == THREAD_HAZARDS, "a thread has a place for each");
 
-static inline bool object_kind_is_guarded(enum object_kind kind)
+static inline bool object_kind_is_protected(enum object_kind kind)
 {
     return kind == OBJECT_CONTEXT || kind == OBJECT_STREAM ||
            kind == OBJECT_MODULE || kind == OBJECT_FUNCTION;
 }
 
-// For a thread that thread_guards. Either whoever ends the object sees the
+// For a thread that thread_has_hazards. Either whoever ends the object sees the
 // note, or its handle is dead here. The place has to be cleared in any case.
-static inline struct object *object_note(const void *handle,
+static inline struct object *object_set_hazard(const void *handle,
                                          enum object_kind kind,
-                                         enum guard guard)
+                                         enum hazard guard)
 {
     struct object *object = object_in_slot(handle, kind);
     if (!object)
         return NULL;
-    atomic_store_explicit(&thread_state.guarded[guard], object,
+    atomic_store_explicit(&thread_state.hazards[guard], object,
                           memory_order_relaxed);
     atomic_signal_fence(memory_order_seq_cst);
     return object_has_handle(object, handle) ? object : NULL;
@@ -112,52 +112,52 @@ static inline struct object *object_note(const void *handle,
 struct object *object_hold(const void *handle, enum object_kind kind);
 
 // Finds one that does not end before the call does; NULL when it is not live.
-static inline struct object *object_guard(const void *handle,
+static inline struct object *object_protect(const void *handle,
                                           enum object_kind kind,
-                                          enum guard guard)
+                                          enum hazard guard)
 {
-    return __builtin_expect(thread_guards(), 1)
-               ? object_note(handle, kind, guard)
+    return __builtin_expect(thread_has_hazards(), 1)
+               ? object_set_hazard(handle, kind, guard)
                : object_hold(handle, kind);
 }
 
-static inline void object_clear(enum guard guard)
+static inline void object_clear_hazard(enum hazard guard)
 {
-    atomic_store_explicit(&thread_state.guarded[guard], NULL,
+    atomic_store_explicit(&thread_state.hazards[guard], NULL,
                           memory_order_release);
 }
 
-// Bits of often.call_ends.
+// Bits of read_mostly.call_ends.
 #define CALL_ENDS_OBJECTS 1u  // some were guarded as their last reference went
 #define CALL_ENDS_HOLDS 2u    // there are threads that hold instead of guarding
 
 void object_end_call(void);
 
-// Behind object_clear. Either this thread sees what was put aside, or who puts
-// it there sees that it is guarded no more.
+// Behind object_clear_hazard. Either this thread sees what was put aside, or
+// who puts it there sees that it is guarded no more.
 static inline void object_call_ends(void)
 {
     atomic_signal_fence(memory_order_seq_cst);
-    if (__builtin_expect(atomic_load_explicit(&often.call_ends,
+    if (__builtin_expect(atomic_load_explicit(&read_mostly.call_ends,
                                               memory_order_relaxed) != 0, 0))
         object_end_call();
 }
 
-static inline void object_unguard(enum guard guard)
+static inline void object_unprotect(enum hazard guard)
 {
-    object_clear(guard);
+    object_clear_hazard(guard);
     object_call_ends();
 }
 
 // Waits until no thread guards it. Only for one whose handle is dead, and where
 // the calling thread guards nothing.
-void object_await_unguarded(const struct object *object);
+void object_await_unprotected(const struct object *object);
 
 // Finds and takes a reference that holds even if another thread releases the
 // handle at this moment. NULL when it is not live; nothing is recorded.
-struct object *object_find_and_keep(const void *handle,
+struct object *object_find_ref(const void *handle,
                                     enum object_kind kind);
 
 // For walks over all live objects of a kind: the first one at `*index` or
 // behind, with a reference, and `*index` behind it; NULL at the end.
-struct object *object_next_and_keep(enum object_kind kind, uint32_t *index);
+struct object *object_next_ref(enum object_kind kind, uint32_t *index);

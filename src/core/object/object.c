@@ -116,7 +116,7 @@ static void class_register_locked(struct object_class *class)
 static struct object *take_memory(struct object_class *class)
 {
     lock_take(&table_lock);
-    struct object *object = object_rest_take(&class->dead, class->kind);
+    struct object *object = object_quarantine_take(&class->dead, class->kind);
     live_count += object != NULL;
     lock_give(&table_lock);
     if (object) {
@@ -147,7 +147,7 @@ struct object *object_create(struct object_class *class,
                              struct context *context, const char *label)
 {
     bool labelled = label && label[0];
-    if (context && !object_keep_if_alive((struct object *)context)) {
+    if (context && !object_ref_if_alive((struct object *)context)) {
         fail_at(RNL_ERROR_INVALID_HANDLE, "context",
                 "the context was released by another thread during the call");
         return NULL;
@@ -157,7 +157,7 @@ struct object *object_create(struct object_class *class,
     if (!object) {
         text_release(copy);
         if (context)
-            object_drop((struct object *)context);
+            object_unref((struct object *)context);
         fail(RNL_ERROR_OUT_OF_MEMORY, "there is no memory for a new %s",
              kind_names[class->kind]);
         return NULL;
@@ -180,7 +180,7 @@ static void bury(struct object *object)
                                          memory_order_relaxed) + 1;
     atomic_store_explicit(&object->generation, next, memory_order_relaxed);
     if (next < object_generations)
-        object_rest_put(&object->class->dead, object);
+        object_quarantine_put(&object->class->dead, object);
     lock_give(&table_lock);
 }
 
@@ -189,7 +189,7 @@ void object_abandon(struct object *object)
     struct context *context = object->context;
     bury(object);
     if (context)
-        object_drop((struct object *)context);
+        object_unref((struct object *)context);
 }
 
 // --- Guards ----------------------------------------------------------------
@@ -201,23 +201,23 @@ static struct object *aside;
 
 static void end(struct object *object);
 
-struct search {
+struct slot_search {
     const struct object *object;
     bool found;
 };
 
 static void look_for(const struct thread_state *thread, void *argument)
 {
-    struct search *search = argument;
-    for (int i = 0; i < GUARDS; i++)
-        search->found |= atomic_load_explicit(&thread->guarded[i],
+    struct slot_search *search = argument;
+    for (int i = 0; i < HAZARDS; i++)
+        search->found |= atomic_load_explicit(&thread->hazards[i],
                                               memory_order_acquire) ==
                          search->object;
 }
 
 static bool is_noted(const struct object *object)
 {
-    struct search search = {.object = object};
+    struct slot_search search = {.object = object};
     threads_visit(look_for, &search);
     return search.found;
 }
@@ -225,7 +225,7 @@ static bool is_noted(const struct object *object)
 // The object's handle is dead: nobody who does not guard it by now will.
 static bool is_guarded(const struct object *object)
 {
-    fence_heavy();
+    asymmetric_fence_heavy();
     return is_noted(object);
 }
 
@@ -233,8 +233,8 @@ static bool is_guarded(const struct object *object)
 static bool call_guards(void)
 {
     const void *any = NULL;
-    for (int i = 0; i < GUARDS && !any; i++)
-        any = atomic_load_explicit(&thread_state.guarded[i],
+    for (int i = 0; i < HAZARDS && !any; i++)
+        any = atomic_load_explicit(&thread_state.hazards[i],
                                    memory_order_relaxed);
     return any != NULL;
 }
@@ -244,7 +244,7 @@ static void put_aside(struct object *object)
     lock_take(&aside_lock);
     object->next_free = aside;
     aside = object;
-    atomic_fetch_or(&often.call_ends, CALL_ENDS_OBJECTS);
+    atomic_fetch_or(&read_mostly.call_ends, CALL_ENDS_OBJECTS);
     lock_give(&aside_lock);
 }
 
@@ -253,7 +253,7 @@ static struct object *take_aside(void)
     lock_take(&aside_lock);
     struct object *first = aside;
     aside = NULL;
-    atomic_fetch_and(&often.call_ends, ~CALL_ENDS_OBJECTS);
+    atomic_fetch_and(&read_mostly.call_ends, ~CALL_ENDS_OBJECTS);
     lock_give(&aside_lock);
     return first;
 }
@@ -276,26 +276,26 @@ static void finish_aside(void)
 void object_end_call(void)
 {
     while (thread_state.held_count > 0)
-        object_drop(thread_state.held[--thread_state.held_count]);
-    if (atomic_load(&often.call_ends) & CALL_ENDS_OBJECTS)
+        object_unref(thread_state.held[--thread_state.held_count]);
+    if (atomic_load(&read_mostly.call_ends) & CALL_ENDS_OBJECTS)
         finish_aside();
 }
 
 struct object *object_hold(const void *handle, enum object_kind kind)
 {
     struct object *object = NULL;
-    if (thread_state.held_count < THREAD_GUARDS)
-        object = object_find_and_keep(handle, kind);
+    if (thread_state.held_count < THREAD_HAZARDS)
+        object = object_find_ref(handle, kind);
     if (!object)
         return NULL;
-    atomic_fetch_or(&often.call_ends, CALL_ENDS_HOLDS);
+    atomic_fetch_or(&read_mostly.call_ends, CALL_ENDS_HOLDS);
     thread_state.held[thread_state.held_count++] = object;
     return object;
 }
 
-void object_await_unguarded(const struct object *object)
+void object_await_unprotected(const struct object *object)
 {
-    fence_heavy();
+    asymmetric_fence_heavy();
     while (is_noted(object))
         sched_yield();
 }
@@ -344,7 +344,7 @@ static void end_now(struct object *object)
     bool (*stays)(struct object *) = object->class->stays;
     fail_beside(finish_beside, object);
     if (stays && stays(object))
-        object_drop((struct object *)object->context);
+        object_unref((struct object *)object->context);
     else
         object_abandon(object);
 }
@@ -363,7 +363,7 @@ static void end(struct object *object)
 
 static __attribute__((noinline)) void finish(struct object *object)
 {
-    if (object_kind_is_guarded(object->class->kind)) {
+    if (object_kind_is_protected(object->class->kind)) {
         // Also of a class that keeps_handle: from now on nobody finds it.
         atomic_store_explicit(&object->handle, 0, memory_order_release);
         if (begin_end(object))
@@ -440,16 +440,16 @@ rnl_status object_refuse(const void *handle, enum object_kind kind,
                    name);
 }
 
-rnl_status object_keep_for(struct object *object, const char *parameter)
+rnl_status object_ref_for(struct object *object, const char *parameter)
 {
-    if (object_keep_if_alive(object))
+    if (object_ref_if_alive(object))
         return RNL_OK;
     return fail_at(RNL_ERROR_INVALID_HANDLE, parameter,
                    "'%s' was released by another thread during the call",
                    parameter);
 }
 
-bool object_keep_if_alive(struct object *object)
+bool object_ref_if_alive(struct object *object)
 {
     uint64_t counts =
         atomic_load_explicit(&object->counts, memory_order_relaxed);
@@ -461,7 +461,7 @@ bool object_keep_if_alive(struct object *object)
     return true;
 }
 
-bool object_drop_unless_last(struct object *object)
+bool object_unref_unless_last(struct object *object)
 {
     uint64_t counts =
         atomic_load_explicit(&object->counts, memory_order_relaxed);
@@ -474,14 +474,14 @@ bool object_drop_unless_last(struct object *object)
     return true;
 }
 
-struct object *object_find_and_keep(const void *handle, enum object_kind kind)
+struct object *object_find_ref(const void *handle, enum object_kind kind)
 {
     struct object *object = object_find(handle, kind);
-    if (!object || !object_keep_if_alive(object))
+    if (!object || !object_ref_if_alive(object))
         return NULL;
     if (object_has_handle(object, handle))
         return object;
-    object_drop(object);
+    object_unref(object);
     return NULL;
 }
 
@@ -541,7 +541,7 @@ rnl_status object_release_found(struct object *object, const void *handle,
     if (counts_users(counts) > 1)
         return RNL_OK;
     *out_last = true;
-    object_give_last(object, counts);
+    object_finish_release(object, counts);
     return RNL_OK;
 }
 
@@ -559,7 +559,7 @@ static bool release_guarded(struct object *object, const void *handle,
     *out_last = counts_users(counts) == 1;
     if (*out_last) {
         atomic_store_explicit(&object->handle, 0, memory_order_release);
-        object_drop(object);
+        object_unref(object);
     }
     return true;
 }
@@ -569,7 +569,7 @@ rnl_status object_release_last(const void *handle, enum object_kind kind,
 {
     struct object *object = handle ? object_find(handle, kind) : NULL;
     *out_last = false;
-    if (!object || !object_kind_is_guarded(kind))
+    if (!object || !object_kind_is_protected(kind))
         return handle ? object_release_found(object, handle, kind, parameter,
                                              out_last)
                       : RNL_OK;
@@ -602,19 +602,19 @@ bool object_copy_label(const void *handle, enum object_kind kind, char *text,
     struct object *object = object_in_slot(handle, kind);
     if (!object || !thread_is_visited())
         return false;
-    atomic_store_explicit(&thread_state.seen[SEEN_LABEL], object,
+    atomic_store_explicit(&thread_state.lookups[LOOKUP_LABEL], object,
                           memory_order_relaxed);
     atomic_signal_fence(memory_order_seq_cst);
     bool lives = object_has_handle(object, handle);
     if (lives)
         snprintf(text, size, "%s", object->label ? object->label : "");
-    atomic_store_explicit(&thread_state.seen[SEEN_LABEL], NULL,
+    atomic_store_explicit(&thread_state.lookups[LOOKUP_LABEL], NULL,
                           memory_order_release);
     return lives;
 }
 
 // The lock keeps object_trim from giving back what is looked at.
-struct object *object_next_and_keep(enum object_kind kind, uint32_t *index)
+struct object *object_next_ref(enum object_kind kind, uint32_t *index)
 {
     struct object *found = NULL;
     for (bool more = true; more && !found;) {
@@ -622,7 +622,7 @@ struct object *object_next_and_keep(enum object_kind kind, uint32_t *index)
         more = *index < slot_count;
         void *handle = object_handle(more ? slot_object((*index)++) : NULL);
         lock_give(&table_lock);
-        found = object_find_and_keep(handle, kind);
+        found = object_find_ref(handle, kind);
     }
     return found;
 }
@@ -667,7 +667,7 @@ void object_trim(void)
         release_dead_locked();
         release_chunks_locked();
         for (struct object_class *class = classes; class; class = class->next)
-            class->dead = (struct object_rest){0};
+            class->dead = (struct object_quarantine){0};
     }
     lock_give(&table_lock);
 }
@@ -677,10 +677,10 @@ void object_table_forked(void)
     table_lock = (struct lock){0};
     aside_lock = (struct lock){0};
     aside = NULL;
-    atomic_store(&often.call_ends, 0);
+    atomic_store(&read_mostly.call_ends, 0);
     // Another thread may have been at these.
     for (struct object_class *class = classes; class; class = class->next)
-        class->dead = (struct object_rest){0};
+        class->dead = (struct object_quarantine){0};
     for (uint32_t i = 0; i < slot_count; i++) {
         struct object *object = slot_object(i);
         if (!object || object->class->kind == OBJECT_DEVICE)

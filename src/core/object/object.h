@@ -31,8 +31,8 @@ enum object_kind {
     OBJECT_KINDS,
 };
 
-#define SEEN_LABEL OBJECT_KINDS  // whose label is being copied
-_Static_assert(SEEN_LABEL < THREAD_SEEN, "a thread sees one of each kind");
+#define LOOKUP_LABEL OBJECT_KINDS  // whose label is being copied
+_Static_assert(LOOKUP_LABEL < THREAD_LOOKUPS, "a thread sees one of each kind");
 
 struct object {
     _Atomic uint64_t handle;  // 0 while dead
@@ -85,7 +85,7 @@ static inline bool counts_are_last(uint64_t counts)
 }
 
 // Dead objects of one class, oldest first. Whoever has it guards it.
-struct object_rest {
+struct object_quarantine {
     struct object *first, *last;
     uint32_t count;
     uint32_t clear_count;  // the first ones, which may be reused
@@ -105,7 +105,7 @@ struct object_class {
     // The handle lives as long as the object, of which the caller may have no
     // reference any more, or get one again.
     bool keeps_handle;
-    struct object_rest dead;          // guarded by the table's lock
+    struct object_quarantine dead;          // guarded by the table's lock
     struct object_class *next;        // of all classes in use
 };
 
@@ -140,12 +140,13 @@ static inline void *object_publish(struct object *object)
 // not called.
 void object_abandon(struct object *object);
 
-// For a class that parks. object_retire makes sure that the next handle will be
-// another; false when there is none left: then object_discard. An object that
-// is revived is as object_create leaves it, but for its fields and its label. A
-// parked object has no reference to its context, and discarding drops none.
+// For a class that parks. object_bump_generation makes sure that the next
+// handle will be another; false when there is none left: then object_discard.
+// An object that is revived is as object_create leaves it, but for its fields
+// and its label. A parked object has no reference to its context, and
+// discarding drops none.
 extern _Atomic uint32_t object_generations;  // of a slot, before it is retired
-static inline bool object_retire(struct object *object)
+static inline bool object_bump_generation(struct object *object)
 {
     uint32_t next = atomic_load_explicit(&object->generation,
                                          memory_order_relaxed) + 1;
@@ -175,24 +176,24 @@ void object_adopt(struct object_class *class, struct object *object);
 
 // --- The library's references ----------------------------------------------
 
-static inline void object_keep(struct object *object)
+static inline void object_ref(struct object *object)
 {
     atomic_fetch_add_explicit(&object->counts, 1, memory_order_relaxed);
 }
 
 // False when the last reference is already gone, even from what is guarded.
-bool object_keep_if_alive(struct object *object);
+bool object_ref_if_alive(struct object *object);
 
 // The same for an object found by a handle, without a reference: another thread
 // may have released it since. Records RNL_ERROR_INVALID_HANDLE.
-rnl_status object_keep_for(struct object *object, const char *parameter);
+rnl_status object_ref_for(struct object *object, const char *parameter);
 
 // False, and nothing happens, where that would end the object.
-bool object_drop_unless_last(struct object *object);
+bool object_unref_unless_last(struct object *object);
 
 void object_destroy(struct object *object);
 
-static inline void object_drop(struct object *object)
+static inline void object_unref(struct object *object)
 {
     if (counts_references(atomic_fetch_sub_explicit(
             &object->counts, 1, memory_order_acq_rel)) == 1)

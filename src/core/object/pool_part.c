@@ -10,11 +10,11 @@ void pool_refuse_context(void)
             "the context was released by another thread during the call");
 }
 
-void part_leave(struct pool_part *part, struct context *context)
+void pool_part_leave(struct pool_part *part, struct context *context)
 {
-    biased_take(&part->lock, thread_number(), BIASED_VISIT);
-    bool drop = part_leave_locked(part, context);
-    biased_give(&part->lock, thread_number());
+    biased_lock_take(&part->lock, thread_number(), BIASED_VISIT);
+    bool drop = pool_part_leave_locked(part, context);
+    biased_lock_give(&part->lock, thread_number());
     if (drop)
-        object_drop(&context->object);
+        object_unref(&context->object);
 }

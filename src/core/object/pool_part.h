@@ -11,7 +11,7 @@ static inline struct pool_part *pool_part_of(struct memory_pool *pool,
 }
 
 // With the part's lock held.
-static inline uint64_t part_next_id_locked(struct pool_part *part)
+static inline uint64_t pool_part_next_id_locked(struct pool_part *part)
 {
     const uint64_t batch = 64;
     if (part->next_id == part->end_id) {
@@ -22,10 +22,10 @@ static inline uint64_t part_next_id_locked(struct pool_part *part)
 }
 
 // One more is in use, or about to be. False when the context is gone.
-static inline bool part_enter_locked(struct pool_part *part,
+static inline bool pool_part_enter_locked(struct pool_part *part,
                                      struct context *context)
 {
-    if (!part->holds && !object_keep_if_alive(&context->object))
+    if (!part->holds && !object_ref_if_alive(&context->object))
         return false;
     part->holds = true;
     part->live_count++;
@@ -33,7 +33,7 @@ static inline bool part_enter_locked(struct pool_part *part,
 }
 
 // One less; true when the caller has to drop the context.
-static inline bool part_leave_locked(struct pool_part *part,
+static inline bool pool_part_leave_locked(struct pool_part *part,
                                      struct context *context)
 {
     part->live_count--;
@@ -45,7 +45,7 @@ static inline bool part_leave_locked(struct pool_part *part,
 }
 
 // The same, without the lock.
-void part_leave(struct pool_part *part, struct context *context);
+void pool_part_leave(struct pool_part *part, struct context *context);
 
 // Records why nothing could be had of a context that is gone.
 void pool_refuse_context(void);

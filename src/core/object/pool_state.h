@@ -14,7 +14,7 @@
 // goes back: it counts as reserved until then.
 #pragma once
 
-#include "base/biased.h"
+#include "base/biased_lock.h"
 #include "core/object/handle.h"
 #include "core/object/quarantine.h"
 
@@ -41,7 +41,7 @@ struct pool_part {
     _Alignas(64) struct biased_lock lock;  // guards all below
     bool holds;                            // the context's reference
     uint32_t live_count;        // buffers and events in use, or about to be
-    struct object_rest events;  // event_pool.h's
+    struct object_quarantine events;  // event_pool.h's
     size_t live, peak;          // bytes in use now, and at most
     uint64_t hits, misses;
     uint64_t next_id, end_id;  // ids taken in advance
@@ -67,15 +67,15 @@ struct memory_pool {
     struct memory set_aside;  // taken when the context was opened …
     size_t set_aside_size;
     _Atomic size_t set_aside_used;  // … and given out up to here
-    struct lock waiting_lock;       // guards the list, and those at streams
-    struct stream *waiting_streams;
-    _Atomic uint32_t waiting_count;  // buffers at streams
+    struct lock deferred_lock;       // guards the list, and those at streams
+    struct stream *deferred_streams;
+    _Atomic uint32_t deferred_count;  // buffers at streams
 };
 
 // At the stream that they wait for.
-struct pool_waiting {
-    // Written under the pool's waiting_lock, as released: nearly by points.
+struct pool_deferred {
+    // Written under the pool's deferred_lock, as released: nearly by points.
     struct buffer *_Atomic first;
     struct buffer *last;
-    struct stream *next, **link;  // in waiting_streams
+    struct stream *next, **link;  // in deferred_streams
 };

@@ -18,9 +18,9 @@ struct clearing {
 static void note_seen(const struct thread_state *thread, void *argument)
 {
     struct clearing *clearing = argument;
-    const void *seen = atomic_load_explicit(&thread->seen[clearing->kind],
+    const void *seen = atomic_load_explicit(&thread->lookups[clearing->kind],
                                             memory_order_relaxed);
-    const void *named = atomic_load_explicit(&thread->seen[SEEN_LABEL],
+    const void *named = atomic_load_explicit(&thread->lookups[LOOKUP_LABEL],
                                              memory_order_acquire);
     for (int i = 0; i < CLEARED_AT_ONCE; i++)
         if (clearing->objects[i] == seen || clearing->objects[i] == named)
@@ -29,11 +29,11 @@ static void note_seen(const struct thread_state *thread, void *argument)
 
 // Finishes objects that no hazard pointer names: their handles are dead, so no
 // thread can find them again. The others wait once more.
-static __attribute__((noinline)) void clear_some(struct object_rest *rest,
-                                                 enum object_kind kind)
+static __attribute__((noinline)) void
+clear_some(struct object_quarantine *quarantine, enum object_kind kind)
 {
     struct clearing clearing;
-    struct object **link = &rest->first, *object = rest->first;
+    struct object **link = &quarantine->first, *object = quarantine->first;
     clearing.kind = kind;
     clearing.seen = 0;
     for (int i = 0; i < CLEARED_AT_ONCE; i++, object = object->next_free)
@@ -43,25 +43,26 @@ static __attribute__((noinline)) void clear_some(struct object_rest *rest,
         object = *link;
         if (clearing.seen >> i & 1) {
             *link = object->next_free;
-            rest->count--;
-            object_rest_put(rest, object);
+            quarantine->count--;
+            object_quarantine_put(quarantine, object);
         } else {
             link = &object->next_free;
-            rest->clear_count++;
+            quarantine->clear_count++;
         }
     }
 }
 
-bool object_rest_clear(struct object_rest *rest, enum object_kind kind)
+bool object_quarantine_clear(struct object_quarantine *quarantine,
+                             enum object_kind kind)
 {
-    if (rest->count >= QUARANTINE + CLEARED_AT_ONCE)
-        clear_some(rest, kind);
-    return rest->clear_count > 0;
+    if (quarantine->count >= QUARANTINE + CLEARED_AT_ONCE)
+        clear_some(quarantine, kind);
+    return quarantine->clear_count > 0;
 }
 
-void object_rest_discard(struct object_rest *rest)
+void object_quarantine_discard(struct object_quarantine *quarantine)
 {
-    while (rest->count > 0)
-        object_discard(object_rest_take_first(rest));
-    rest->clear_count = 0;
+    while (quarantine->count > 0)
+        object_discard(object_quarantine_take_first(quarantine));
+    quarantine->clear_count = 0;
 }

@@ -6,36 +6,40 @@
 
 // Keeps dead objects until none of them can be what another thread has found
 // last. take: the oldest one, NULL while none may be reused.
-static inline void object_rest_put(struct object_rest *rest,
+static inline void object_quarantine_put(struct object_quarantine *quarantine,
                                    struct object *object)
 {
     object->next_free = NULL;
-    if (rest->count++ == 0)
-        rest->first = object;
+    if (quarantine->count++ == 0)
+        quarantine->first = object;
     else
-        rest->last->next_free = object;
-    rest->last = object;
+        quarantine->last->next_free = object;
+    quarantine->last = object;
 }
 
 // Finds out which of the oldest may be reused; false: none.
-bool object_rest_clear(struct object_rest *rest, enum object_kind kind);
+bool object_quarantine_clear(struct object_quarantine *quarantine,
+                             enum object_kind kind);
 
-static inline struct object *object_rest_take_first(struct object_rest *rest)
+static inline struct object *
+object_quarantine_take_first(struct object_quarantine *quarantine)
 {
-    struct object *object = rest->first;
-    rest->first = object->next_free;
-    rest->count--;
+    struct object *object = quarantine->first;
+    quarantine->first = object->next_free;
+    quarantine->count--;
     return object;
 }
 
-static inline struct object *object_rest_take(struct object_rest *rest,
-                                              enum object_kind kind)
+static inline struct object *
+object_quarantine_take(struct object_quarantine *quarantine,
+                       enum object_kind kind)
 {
-    if (rest->clear_count == 0 && !object_rest_clear(rest, kind))
+    if (quarantine->clear_count == 0 &&
+        !object_quarantine_clear(quarantine, kind))
         return NULL;
-    rest->clear_count--;
-    return object_rest_take_first(rest);
+    quarantine->clear_count--;
+    return object_quarantine_take_first(quarantine);
 }
 
 // Discards all of them.
-void object_rest_discard(struct object_rest *rest);
+void object_quarantine_discard(struct object_quarantine *quarantine);

@@ -90,14 +90,14 @@ static inline bool object_release_kept(struct object *object,
     uint64_t counts = object_take_user(object, handle, 0);
     *out_last = counts_users(counts) == 1;
     if (*out_last)
-        object_drop(object);
+        object_unref(object);
     return counts != 0;
 }
 
 // Undoes it, where the library's reference stayed; `last`: it was the caller's
 // last one.
-static inline void object_take_back(struct object *object, const void *handle,
-                                    bool last)
+static inline void object_undo_take_user(struct object *object,
+                                         const void *handle, bool last)
 {
     if (last)
         atomic_fetch_add_explicit(&object->counts, OBJECT_USER,
@@ -107,11 +107,11 @@ static inline void object_take_back(struct object *object, const void *handle,
 }
 
 // The second, behind the caller's last one: with the counts before that.
-static inline void object_give_last(struct object *object, uint64_t counts)
+static inline void object_finish_release(struct object *object, uint64_t counts)
 {
     atomic_store_explicit(&object->handle, 0, memory_order_release);
     if (counts_references(counts) == 1)
         object_destroy(object);
     else
-        object_drop(object);
+        object_unref(object);
 }

@@ -130,13 +130,13 @@ rnl_status rnl_stream_flush(rnl_stream handle)
     rnl_status status = ENTER();
     if (status != RNL_OK)
         return status;
-    struct object *object = object_find_and_keep(handle, OBJECT_STREAM);
+    struct object *object = object_find_ref(handle, OBJECT_STREAM);
     if (!object)
         return object_refuse(handle, OBJECT_STREAM, "stream");
     struct stream *stream = (struct stream *)object;
     status = stream_flush(stream);
     if (status == RNL_OK)
         status = stream_check_failure(stream);
-    object_drop(object);
+    object_unref(object);
     return status;
 }

@@ -1,17 +1,17 @@
 // Capture: what the front door asks before it gives work to a stream.
 #pragma once
 
-#include "base/often.h"
+#include "base/read_mostly.h"
 #include "core/stream/event.h"
 
 struct graph;
 
-// often.capture_traces counts captures under way, and events that stand for
-// nodes. Nothing is captured in most programs, and looking at this is all they
-// pay.
+// read_mostly.capture_traces counts captures under way, and events that stand
+// for nodes. Nothing is captured in most programs, and looking at this is all
+// they pay.
 static inline bool capture_is_used(void)
 {
-    return __builtin_expect(atomic_load_explicit(&often.capture_traces,
+    return __builtin_expect(atomic_load_explicit(&read_mostly.capture_traces,
                                                  memory_order_relaxed) != 0,
                             0);
 }
@@ -92,19 +92,19 @@ static inline void capture_stream_gone(struct stream *stream)
 
 // --- Rules (capture_rules.c) ------------------------------------------------
 
-rnl_status capture_judge_stream(struct stream *stream);
-rnl_status capture_judge_event(struct event *event);
+rnl_status capture_verify_stream(struct stream *stream);
+rnl_status capture_verify_event(struct event *event);
 
 // For calls that wait for a stream or an event or look at it: refuses captured
 // ones, and any while the calling thread may not make such calls.
 static inline rnl_status capture_check_stream(struct stream *stream)
 {
-    return capture_is_used() ? capture_judge_stream(stream) : RNL_OK;
+    return capture_is_used() ? capture_verify_stream(stream) : RNL_OK;
 }
 
 static inline rnl_status capture_check_event(struct event *event)
 {
-    return capture_is_used() ? capture_judge_event(event) : RNL_OK;
+    return capture_is_used() ? capture_verify_event(event) : RNL_OK;
 }
 
 // For calls that cannot be captured at all.
@@ -136,7 +136,7 @@ struct capture {
     struct stream **members; // referenced, the origin too
     uint32_t member_count, member_most;
     struct graph *graph;     // referenced
-    bool given;              // the graph is the caller's, not new …
+    bool into_existing;       // the graph is the caller's, not new …
     uint32_t old_count;      // … and had so many nodes
     bool invalid;
     char culprit[96];        // the call that made it so
@@ -156,7 +156,7 @@ rnl_status capture_fail_invalid(const struct capture *capture);
 rnl_status capture_no_memory(void);
 
 // Gives up a reference.
-void capture_drop(struct capture *capture);
+void capture_unref(struct capture *capture);
 
 // Records that `stream` may not be used because of `capture`, which becomes
 // invalid.

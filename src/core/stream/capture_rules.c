@@ -14,7 +14,7 @@ const struct capture_recorder *capture_recorder;
 struct lock capture_lock;
 struct capture *captures;
 
-void capture_drop(struct capture *capture)
+void capture_unref(struct capture *capture)
 {
     if (atomic_fetch_sub(&capture->references, 1) != 1)
         return;
@@ -27,7 +27,7 @@ void capture_forked(void)
 {
     capture_lock = (struct lock){0};
     captures = NULL;
-    atomic_store(&often.capture_traces, 0);
+    atomic_store(&read_mostly.capture_traces, 0);
 }
 
 // --- Threads ---------------------------------------------------------------
@@ -110,7 +110,7 @@ static rnl_status check_thread_locked(void)
                : RNL_OK;
 }
 
-rnl_status capture_judge_stream(struct stream *stream)
+rnl_status capture_verify_stream(struct stream *stream)
 {
     lock_take(&capture_lock);
     struct capture *capture = capture_of(stream);
@@ -130,7 +130,7 @@ rnl_status capture_fail_event(const struct event *event, bool over)
                    over ? " that is over" : "");
 }
 
-rnl_status capture_judge_event(struct event *event)
+rnl_status capture_verify_event(struct event *event)
 {
     lock_take(&capture_lock);
     struct capture *capture = event->capture;
@@ -228,8 +228,8 @@ void capture_forget_locked(struct event *event)
     set_finish(&event->after);
     if (!capture)
         return;
-    capture_drop(capture);
-    atomic_fetch_sub(&often.capture_traces, 1);
+    capture_unref(capture);
+    atomic_fetch_sub(&read_mostly.capture_traces, 1);
 }
 
 void capture_forget_captured(struct event *event)

@@ -26,7 +26,7 @@ rnl_status event_timed_out(struct event *event, const char *what)
     return RNL_ERROR_TIMED_OUT;
 }
 
-rnl_status event_refuse_circle(const struct event *event,
+rnl_status event_refuse_cycle(const struct event *event,
                                const struct stream *stream)
 {
     char text[160], name[96];
@@ -108,7 +108,7 @@ rnl_status rnl_event_retain(rnl_event event)
 // Whoever waits for a promise that will never be recorded is told.
 static rnl_status release_promise(rnl_event handle)
 {
-    struct object *object = object_find_and_keep(handle, OBJECT_EVENT);
+    struct object *object = object_find_ref(handle, OBJECT_EVENT);
     struct event *event = (struct event *)object;
     bool last;
     rnl_status status =
@@ -116,7 +116,7 @@ static rnl_status release_promise(rnl_event handle)
     if (last)
         event->backend->event_break(event);
     if (object)
-        object_drop(object);
+        object_unref(object);
     return status;
 }
 
@@ -177,7 +177,7 @@ enqueue_record(rnl_stream stream_handle, rnl_event handle, bool external)
         status = event->object.context == stream_context(stream)
                      ? record(stream, event, external)
                      : foreign_event(event);
-    object_unguard(GUARD_STREAM);  // no more is: this call is made often
+    object_unprotect(HAZARD_STREAM);  // no more is: this call is made often
     return status;
 }
 
@@ -210,7 +210,7 @@ rnl_status rnl_enqueue_event(rnl_stream stream_handle,
     if (status == RNL_OK)
         *out_event = object_publish(&event->object);
     else
-        object_drop(&event->object);
+        object_unref(&event->object);
     return status;
 }
 
@@ -219,14 +219,14 @@ static __attribute__((noinline)) rnl_status query_slowly(rnl_event handle)
     rnl_status status = enter_call("rnl_event_query");
     if (status != RNL_OK)
         return status;
-    struct object *object = object_find_and_keep(handle, OBJECT_EVENT);
+    struct object *object = object_find_ref(handle, OBJECT_EVENT);
     if (!object)
         return object_refuse(handle, OBJECT_EVENT, "event");
     struct event *event = (struct event *)object;
     status = capture_check_event(event);
     if (status == RNL_OK)
         status = event->backend->event_query(event);
-    object_drop(object);
+    object_unref(object);
     return status;
 }
 
@@ -247,7 +247,7 @@ rnl_status rnl_event_synchronize(rnl_event handle, uint64_t timeout_ns)
     rnl_status status = ENTER();
     if (status != RNL_OK)
         return status;
-    struct object *object = object_find_and_keep(handle, OBJECT_EVENT);
+    struct object *object = object_find_ref(handle, OBJECT_EVENT);
     if (!object)
         return object_refuse(handle, OBJECT_EVENT, "event");
     struct event *event = (struct event *)object;
@@ -255,7 +255,7 @@ rnl_status rnl_event_synchronize(rnl_event handle, uint64_t timeout_ns)
     if (status == RNL_OK)
         status = event->backend->event_wait(event, clock_deadline(timeout_ns));
     object->context->pool.passed(object->context);
-    object_drop(object);
+    object_unref(object);
     return status;
 }
 
@@ -324,15 +324,15 @@ rnl_status rnl_event_elapsed(rnl_event start_handle, rnl_event end_handle,
     rnl_status status = ENTER();
     if (status != RNL_OK)
         return status;
-    struct object *start = object_find_and_keep(start_handle, OBJECT_EVENT);
+    struct object *start = object_find_ref(start_handle, OBJECT_EVENT);
     if (!start)
         return object_refuse(start_handle, OBJECT_EVENT, "start");
-    struct object *end = object_find_and_keep(end_handle, OBJECT_EVENT);
+    struct object *end = object_find_ref(end_handle, OBJECT_EVENT);
     status = end ? elapsed_between((struct event *)start,
                                    (struct event *)end, out_ns)
                  : object_refuse(end_handle, OBJECT_EVENT, "end");
-    object_drop(start);
+    object_unref(start);
     if (end)
-        object_drop(end);
+        object_unref(end);
     return status;
 }

@@ -39,7 +39,7 @@ static inline void *event_native(struct event *object)
     return object->native;
 }
 
-CORE_CHECK(event, OBJECT_EVENT)
+OBJECT_CHECK(event, OBJECT_EVENT)
 
 // An event without options, not published. NULL after recording why.
 struct event *event_make(struct context *context);
@@ -53,7 +53,7 @@ void event_note_record(struct event *event);
 rnl_status event_timed_out(struct event *event, const char *what);
 
 // The stream waits for the promise that it is to record.
-rnl_status event_refuse_circle(const struct event *event,
+rnl_status event_refuse_cycle(const struct event *event,
                                const struct stream *stream);
 
 // --- Dead events (event_pool.c) ---------------------------------------------

@@ -21,7 +21,7 @@ static struct object_class *class_of(const struct backend *backend)
     static const struct object_class like = {.kind = OBJECT_EVENT,
                                              .park = park};
     static struct object_class classes[BACKENDS_MAX];
-    return object_class_of(&classes[library_backend_index(backend)], &like,
+    return object_class_of(&classes[backend_index(backend)], &like,
                            sizeof(struct event) + backend->event_size);
 }
 
@@ -32,10 +32,10 @@ take_new(struct context *context, struct pool_part *part, const char *label)
     struct event *event = (struct event *)object_create(
         class_of(context->backend), context, label);
     if (!event) {
-        part_leave(part, context);
+        pool_part_leave(part, context);
         return NULL;
     }
-    object_drop(&context->object);  // the part holds it for all
+    object_unref(&context->object);  // the part holds it for all
     event->backend = context->backend;
     event->part = part;
     return event;
@@ -60,13 +60,13 @@ struct event *event_pool_take(struct context *context, const char *label)
     struct pool_part *part = pool_part_of(&context->pool, me);
     struct object *object = NULL;
     uint64_t id = 0;
-    biased_take(&part->lock, me, BIASED_OWN);
-    bool alive = part_enter_locked(part, context);
+    biased_lock_take(&part->lock, me, BIASED_OWN);
+    bool alive = pool_part_enter_locked(part, context);
     if (alive)
-        object = object_rest_take(&part->events, OBJECT_EVENT);
+        object = object_quarantine_take(&part->events, OBJECT_EVENT);
     if (object)
-        id = part_next_id_locked(part);
-    biased_give(&part->lock, me);
+        id = pool_part_next_id_locked(part);
+    biased_lock_give(&part->lock, me);
     if (!alive) {
         pool_refuse_context();
         return NULL;
@@ -81,17 +81,17 @@ void event_pool_give(struct event *event)
     struct pool_part *part = event->part;
     const uint64_t me = thread_number();
     atomic_store_explicit(&event->object.counts, 0, memory_order_release);
-    if (!object_retire(&event->object)) {
+    if (!object_bump_generation(&event->object)) {
         object_discard(&event->object);
-        part_leave(part, context);
+        pool_part_leave(part, context);
         return;
     }
-    biased_take(&part->lock, me, BIASED_VISIT);
-    object_rest_put(&part->events, &event->object);
-    bool drop = part_leave_locked(part, context);
-    biased_give(&part->lock, me);
+    biased_lock_take(&part->lock, me, BIASED_VISIT);
+    object_quarantine_put(&part->events, &event->object);
+    bool drop = pool_part_leave_locked(part, context);
+    biased_lock_give(&part->lock, me);
     if (drop)
-        object_drop(&context->object);
+        object_unref(&context->object);
 }
 
 // A late call may have left something in a dead event. Whoever uses it again
@@ -107,9 +107,9 @@ static void empty(struct object *object)
 void event_pool_finish(struct context *context)
 {
     for (unsigned i = 0; i < POOL_PARTS; i++) {
-        struct object_rest *rest = &context->pool.parts[i].events;
-        for (struct object *at = rest->first; at; at = at->next_free)
+        struct object_quarantine *quarantine = &context->pool.parts[i].events;
+        for (struct object *at = quarantine->first; at; at = at->next_free)
             empty(at);
-        object_rest_discard(rest);
+        object_quarantine_discard(quarantine);
     }
 }

@@ -66,7 +66,7 @@ struct failure *failure_create(struct stream *stream, uint64_t sequence,
     return failure_blame(stream, &blame, status, message);
 }
 
-void failure_drop(struct failure *failure)
+void failure_unref(struct failure *failure)
 {
     if (failure && atomic_fetch_sub(&failure->references, 1) == 1)
         mem_release(failure, sizeof *failure);

@@ -29,11 +29,11 @@ void stream_set_failure(struct stream *stream, struct failure *failure,
 void stream_clear_failure(struct stream *stream);
 
 // Takes a reference to the stream's failure; NULL while there is none.
-struct failure *stream_share_failure(struct stream *stream);
+struct failure *stream_ref_failure(struct stream *stream);
 static inline struct failure *stream_get_failure(struct stream *stream)
 {
     return atomic_load_explicit(&stream->failure, memory_order_acquire)
-               ? stream_share_failure(stream)
+               ? stream_ref_failure(stream)
                : NULL;
 }
 
@@ -42,7 +42,7 @@ static inline struct failure *stream_get_failure(struct stream *stream)
 struct failure *failure_create(struct stream *stream, uint64_t sequence,
                                const struct op *op, rnl_status status,
                                const char *message);
-void failure_drop(struct failure *failure);
+void failure_unref(struct failure *failure);
 void failure_forked(void);
 
 // The work that a failure is blamed on, where there is no op any more.
@@ -92,7 +92,7 @@ struct failure_span *failure_history_add(struct failure_history *history,
                                          struct failure_span *room);
 
 // Drops a list of spans; NULL is fine.
-void failure_spans_drop(struct failure_span *span);
+void failure_spans_unref(struct failure_span *span);
 
 // Empties the history.
 void failure_history_finish(struct failure_history *history);

@@ -34,25 +34,25 @@ struct failure_span *failure_history_add(struct failure_history *history,
     history->newest = span;
     history->newest.older = room ? room : before.older;
     if (!room) {
-        failure_drop(before.failure);
+        failure_unref(before.failure);
         return NULL;
     }
     *room = before;
     return cut(history);
 }
 
-void failure_spans_drop(struct failure_span *span)
+void failure_spans_unref(struct failure_span *span)
 {
     for (struct failure_span *older; span; span = older) {
         older = span->older;
-        failure_drop(span->failure);
+        failure_unref(span->failure);
         mem_release(span, sizeof *span);
     }
 }
 
 void failure_history_finish(struct failure_history *history)
 {
-    failure_drop(history->newest.failure);
-    failure_spans_drop(history->newest.older);
+    failure_unref(history->newest.failure);
+    failure_spans_unref(history->newest.older);
     history->newest = (struct failure_span){0};
 }

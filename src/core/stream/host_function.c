@@ -65,7 +65,7 @@ static rnl_status enqueue_call(struct stream *stream,
         return status;
     status = make_call_op(stream, call, &op);
     if (status == RNL_OK && user) {
-        object_keep(user);
+        object_ref(user);
         op->kept[op->kept_count++] = user;
     }
     if (status == RNL_OK)
@@ -73,7 +73,7 @@ static rnl_status enqueue_call(struct stream *stream,
     if (status != RNL_OK)
         user_data_give_back(user);
     if (user)
-        object_drop(user);
+        object_unref(user);
     return status;
 }
 

@@ -32,7 +32,7 @@ struct owner {
 
 // The entry of record n lies at n % PLACES and is reused once that record is
 // complete. Those that wait for the place are known, too, the first TURNS - 1.
-struct entry {
+struct record_slot {
     struct owner owners[TURNS];
     _Atomic uint64_t done;    // the last complete record
     _Atomic uint64_t failed;  // the last one that failed, and …
@@ -41,7 +41,7 @@ struct entry {
 
 struct page {
     _Atomic uint64_t records;  // how many there were
-    struct entry places[PLACES];
+    struct record_slot places[PLACES];
 };
 
 struct shared_event {
@@ -61,13 +61,13 @@ static struct page *page_of(const struct shared_event *shared)
     return shared->memory.host;
 }
 
-static struct entry *place_of(const struct shared_event *shared,
+static struct record_slot *place_of(const struct shared_event *shared,
                               uint64_t record)
 {
     return &page_of(shared)->places[record % PLACES];
 }
 
-static struct owner *owner_of(struct entry *place, uint64_t record)
+static struct owner *owner_of(struct record_slot *place, uint64_t record)
 {
     return &place->owners[record / PLACES % TURNS];
 }
@@ -149,7 +149,7 @@ struct looked_at {
     struct process process;
 };
 
-static void look_at(struct entry *place, struct owner *owner,
+static void look_at(struct record_slot *place, struct owner *owner,
                     struct looked_at *last)
 {
     uint64_t record = atomic_load(&owner->record);
@@ -171,7 +171,8 @@ static void look_at_page(struct page *page)
     struct looked_at last = {0};
     for (size_t i = 0; i < PLACES; i++)
         for (size_t j = 0; j < TURNS; j++)
-            look_at(&page->places[i], &page->places[i].owners[j], &last);
+            look_at(&page->places[i],
+                    &page->places[i].owners[j], &last);
 }
 
 static bool is_due(void)
@@ -267,7 +268,7 @@ uint64_t shared_event_last(struct shared_event *shared)
 uint64_t shared_event_claim(struct shared_event *shared, uint64_t *out_older)
 {
     uint64_t record = atomic_fetch_add(&page_of(shared)->records, 1) + 1;
-    struct entry *place = place_of(shared, record);
+    struct record_slot *place = place_of(shared, record);
     struct owner *owner = owner_of(place, record);
     uint64_t older = before(record);
     // The table forgets who made a record when PLACES * TURNS younger ones are
@@ -290,7 +291,7 @@ _Atomic uint64_t *shared_event_word(struct shared_event *shared,
 void shared_event_complete(struct shared_event *shared, uint64_t record,
                            bool failed)
 {
-    struct entry *place = place_of(shared, record);
+    struct record_slot *place = place_of(shared, record);
     if (atomic_load(&place->done) < before(record)) {
         atomic_store(&owner_of(place, record)->process, 0);
         return;
@@ -304,7 +305,7 @@ void shared_event_complete(struct shared_event *shared, uint64_t record,
 
 rnl_status shared_event_state(struct shared_event *shared, uint64_t record)
 {
-    struct entry *place = place_of(shared, record);
+    struct record_slot *place = place_of(shared, record);
     if (record == 0)
         return RNL_OK;
     if (atomic_load(&place->done) < record)

@@ -156,7 +156,7 @@ static bool drop(const struct op *op, struct object *kept, bool may_end)
                                            memory_order_relaxed);
     do {
         if (counts_users(counts) == 0 && kept->class->kind == OBJECT_BUFFER)
-            buffer_goes_behind((struct buffer *)kept, op);
+            buffer_note_last_op((struct buffer *)kept, op);
         if (counts_references(counts) == 1 && !may_end)
             return false;
     } while (!atomic_compare_exchange_weak_explicit(
@@ -167,17 +167,17 @@ static bool drop(const struct op *op, struct object *kept, bool may_end)
     return true;
 }
 
-void op_drop_released(const struct op *op, struct object *kept)
+void op_unref_released(const struct op *op, struct object *kept)
 {
     drop(op, kept, true);
 }
 
-void op_give_up(struct op *op)
+void op_unref_ordered(struct op *op)
 {
     for (size_t i = op->kept_count; i-- > 0;) {
         struct object *kept = op->kept[i];
         if (kept->class->kind == OBJECT_BUFFER &&
-            buffer_goes_with((struct buffer *)kept, op->stream) &&
+            buffer_is_ordered_by((struct buffer *)kept, op->stream) &&
             drop(op, kept, false))
             op->kept[i] = op->kept[--op->kept_count];
     }
@@ -186,7 +186,7 @@ void op_give_up(struct op *op)
 void op_finish(struct op *op)
 {
     for (size_t i = 0; i < op->kept_count; i++)
-        object_drop(op->kept[i]);
+        object_unref(op->kept[i]);
     if (op->payload != op->inline_payload)
         mem_release(op->payload, op->payload_size);
     op_give(op);
@@ -208,8 +208,8 @@ const char *op_name(const struct op *op)
     static const char *const names[] = {
         [OP_KERNEL] = "kernel",     [OP_COPY] = "copy",
         [OP_FILL] = "fill",         [OP_HOST] = "host function",
-        [OP_VALUES] = "value operation",
-        [OP_WAIT] = "wait",         [OP_STAMP] = "event record",
+        [OP_MEMORY_OPS] = "value operation",
+        [OP_WAIT] = "wait",         [OP_TIMESTAMP] = "event record",
         [OP_RELEASE] = "release",   [OP_GRAPH] = "graph",
         [OP_PREFETCH] = "prefetch", [OP_ATTACH] = "attach",
         [OP_ATTRIBUTES] = "attributes",
@@ -220,7 +220,7 @@ const char *op_name(const struct op *op)
 rnl_status op_submit_and_wait(struct op *op)
 {
     struct stream *stream = op->stream;
-    rnl_status status = object_keep_for(&stream->object, "stream");
+    rnl_status status = object_ref_for(&stream->object, "stream");
     if (status != RNL_OK) {
         op_finish(op);
         return status;
@@ -235,7 +235,7 @@ rnl_status op_submit_and_wait(struct op *op)
         status = stream_wait_done(stream, RNL_FOREVER);
     else if (status != RNL_OK && !ended)
         op_finish(op);
-    object_drop(&stream->object);
+    object_unref(&stream->object);
     return status;
 }
 
@@ -258,7 +258,7 @@ rnl_status op_submit(struct op *op)
     // What value operations wait for may be up to the caller's next lines, and
     // a release fails with nothing but its call.
     if (__builtin_expect(config_get()->blocking, 0) &&
-        op->kind != OP_VALUES && op->kind != OP_RELEASE)
+        op->kind != OP_MEMORY_OPS && op->kind != OP_RELEASE)
         return op_submit_and_wait(op);
     if (__builtin_expect(stream->flags & RNL_STREAM_BATCHED, 0))
         return batch_add(op);
@@ -304,7 +304,7 @@ rnl_status op_submit_list(struct op *first)
     return submit_now(first);
 }
 
-bool op_give_surplus(void)
+bool op_free_surplus(void)
 {
     for (int i = 0; i < GIVEN_AT_ONCE && op_has_surplus(); i++)
         free_list(take_batch());

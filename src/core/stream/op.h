@@ -10,9 +10,9 @@ enum op_kind {
     OP_COPY,    // op->copy
     OP_FILL,    // op->fill
     OP_HOST,    // op->host
-    OP_VALUES,  // op->values
+    OP_MEMORY_OPS,  // op->memory_ops
     OP_WAIT,    // made by backends: wait for another stream
-    OP_STAMP,   // made by backends: an event's time
+    OP_TIMESTAMP,   // made by backends: an event's time
     OP_RELEASE, // nothing but to keep something alive up to here
     OP_GRAPH,   // op->graph
     OP_PREFETCH,// op->hint; `what` is a rnl_memory_target
@@ -75,7 +75,7 @@ struct op_graph {
 };
 
 // A word of memory to write or to wait for; checked, the address resolved.
-struct value {
+struct memory_op {
     rnl_value_action action;
     uint16_t width;  // 32 or 64
     uint16_t flags;  // RNL_VALUE_…
@@ -83,8 +83,8 @@ struct value {
     uint64_t value;
 };
 
-struct op_values {
-    const struct value *items;  // in the payload
+struct op_memory_ops {
+    const struct memory_op *items;  // in the payload
     size_t count;               // at least 1
     size_t done;                // the backend's: how many are behind it
 };
@@ -114,7 +114,7 @@ struct op {
         struct op_fill fill;
         struct op_host host;
         struct op_graph graph;
-        struct op_values values;
+        struct op_memory_ops memory_ops;
         struct op_hint hint;
     };
     uint64_t backend[OP_BACKEND_WORDS];  // the backend's own
@@ -135,12 +135,12 @@ static inline void op_prefetch(const struct op *op)
 struct op *op_create(struct stream *stream, enum op_kind kind,
                      size_t payload_size);
 
-void op_drop_released(const struct op *op, struct object *kept);
+void op_unref_released(const struct op *op, struct object *kept);
 
 // Drops something that an op kept which is submitted, but not done. A release
 // by another thread meanwhile has not seen the op; the op sees that there was
 // one.
-static inline void op_drop(const struct op *op, struct object *kept)
+static inline void op_unref(const struct op *op, struct object *kept)
 {
     uint64_t counts = atomic_load_explicit(&kept->counts,
                                            memory_order_relaxed);
@@ -150,12 +150,12 @@ static inline void op_drop(const struct op *op, struct object *kept)
         !atomic_compare_exchange_strong_explicit(
             &kept->counts, &counts, counts - 1, memory_order_release,
             memory_order_relaxed))
-        op_drop_released(op, kept);
+        op_unref_released(op, kept);
 }
 
 // Drops memory that goes with the stream of an op which is submitted, and which
 // nobody else has yet. Ends no object, so it may be called under locks.
-void op_give_up(struct op *op);
+void op_unref_ordered(struct op *op);
 
 // Drops what it keeps and recycles it. Called by the backend, outside its
 // locks, once the op is done, or by the front door for one never submitted.
@@ -184,7 +184,7 @@ rnl_status op_submit_list(struct op *op);
 void op_trim(void);
 
 // Finished operations are kept for the next ones. A program at rest needs no
-// more of them than fit into 1 MiB: op_give_surplus frees some of the others,
+// more of them than fit into 1 MiB: op_free_surplus frees some of the others,
 // for at most 100 us, and tells whether there are more.
 #define OP_BATCHES_AT_REST 64  // of 32 operations: 768 KiB
 extern _Atomic uint32_t op_batches;
@@ -192,7 +192,7 @@ static inline bool op_has_surplus(void)
 {
     return __builtin_expect(atomic_load(&op_batches) > OP_BATCHES_AT_REST, 0);
 }
-bool op_give_surplus(void);
+bool op_free_surplus(void);
 
 // In the child after fork: the common cache may have been half changed.
 void op_forked(void);

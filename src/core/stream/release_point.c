@@ -30,7 +30,7 @@ bool stream_has_passed(const struct stream *stream, uint64_t point)
     return atomic_load_explicit(completed, memory_order_acquire) >= point;
 }
 
-void buffer_goes_behind(struct buffer *buffer, const struct op *op)
+void buffer_note_last_op(struct buffer *buffer, const struct op *op)
 {
     buffer = buffer_whole(buffer);
     if (op->stream == release_stream_of(buffer))

@@ -13,7 +13,7 @@ bool stream_has_passed(const struct stream *stream, uint64_t point);
 
 // Memory that is freed in the order of this very stream can be given up as soon
 // as the work is submitted: whoever gets it comes later.
-static inline bool buffer_goes_with(const struct buffer *buffer,
+static inline bool buffer_is_ordered_by(const struct buffer *buffer,
                                     const struct stream *stream)
 {
     if (buffer->kind != RNL_MEMORY_DEVICE || buffer->owner ||
@@ -27,7 +27,7 @@ static inline bool buffer_goes_with(const struct buffer *buffer,
 
 // Its memory is free behind that operation at the earliest, where both go in
 // the order of one stream.
-void buffer_goes_behind(struct buffer *buffer, const struct op *op);
+void buffer_note_last_op(struct buffer *buffer, const struct op *op);
 
 // Where slices may be released, too, the latest of all counts.
 static inline void set_release_point(struct buffer *buffer, uint64_t point)

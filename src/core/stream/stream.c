@@ -42,7 +42,7 @@ static void stream_finish(struct object *object)
     stream_unlink(stream);
     stream_context(stream)->pool.stream_finish(stream);
     stream->backend->stream_finish(stream);
-    failure_drop(atomic_exchange(&stream->failure, NULL));
+    failure_unref(atomic_exchange(&stream->failure, NULL));
 }
 
 // Releases of buffers look at how far the default stream is, without a
@@ -64,7 +64,7 @@ static struct object_class *class_of(const struct backend *backend)
                                              .finish = stream_finish,
                                              .stays = stream_stays};
     static struct object_class classes[BACKENDS_MAX];
-    return object_class_of(&classes[library_backend_index(backend)], &like,
+    return object_class_of(&classes[backend_index(backend)], &like,
                            sizeof(struct stream) + backend->stream_size);
 }
 
@@ -89,9 +89,9 @@ static rnl_status stream_new(struct context *context, void *borrowed,
                                              options->priority);
     stream->flags = options->flags;
     stream->borrowed = borrowed;
-    if (context->backend->launches_at_once && !config_get()->blocking &&
+    if (context->backend->launches_inline && !config_get()->blocking &&
         !(options->flags & RNL_STREAM_BATCHED))
-        stream->launch_at_once = context->backend->stream_submit;
+        stream->inline_launch = context->backend->stream_submit;
     if (options->flags & RNL_STREAM_BATCHED)
         atomic_store(&context->has_batched, true);
     rnl_status status = context->backend->stream_init(stream);
@@ -111,11 +111,11 @@ static struct stream *next_stream(struct context *context,
 {
     lock_take(&context->lock);
     struct stream *next = stream ? stream->next : context->streams;
-    while (next && !object_keep_if_alive(&next->object))
+    while (next && !object_ref_if_alive(&next->object))
         next = next->next;
     lock_give(&context->lock);
     if (stream)
-        object_drop(&stream->object);
+        object_unref(&stream->object);
     return next;
 }
 
@@ -171,10 +171,10 @@ rnl_status default_stream_create(struct context *context)
 // former one, whose work may be under way: the new one comes behind that.
 static rnl_status come_behind(struct stream *stream, struct stream *former)
 {
-    if (!object_keep_if_alive(&former->object))
+    if (!object_ref_if_alive(&former->object))
         return RNL_OK;
     rnl_status status = stream->backend->stream_join(stream, former);
-    object_drop(&former->object);
+    object_unref(&former->object);
     return status;
 }
 
@@ -203,7 +203,7 @@ rnl_status default_stream_renew(struct context *context)
         set_default_locked(context, stream);
     lock_give(&context->owned_lock);
     if (!renew)
-        object_drop(&stream->object);
+        object_unref(&stream->object);
     if (over)
         object_discard(&former->object);
     return status ? status : owned ? RNL_OK : refuse_borrowed();
@@ -215,7 +215,7 @@ struct stream *default_stream_take_locked(struct context *context)
     if (!stream->is_default)
         return NULL;
     stream->is_default = false;  // from now on like any other, if retained
-    object_keep(&stream->object);
+    object_ref(&stream->object);
     return stream;
 }
 
@@ -226,12 +226,12 @@ void default_stream_release(struct stream *stream)
                         "stream", &last);
     if (last)
         capture_stream_gone(stream);
-    object_drop(&stream->object);
+    object_unref(&stream->object);
 }
 
 bool default_stream_keep(struct context *context)
 {
-    return object_keep_if_alive(&context->default_stream->object);
+    return object_ref_if_alive(&context->default_stream->object);
 }
 
 // --- Life ------------------------------------------------------------------
@@ -306,7 +306,7 @@ rnl_status rnl_stream_release(rnl_stream handle)
     if (status != RNL_OK || !handle)
         return status;
     bool last = false;
-    struct object *object = object_find_and_keep(handle, OBJECT_STREAM);
+    struct object *object = object_find_ref(handle, OBJECT_STREAM);
     bool released = object && object_release_but_last(object, handle);
     if (!released && object && ((struct stream *)object)->is_default)
         status = refuse_default();
@@ -316,7 +316,7 @@ rnl_status rnl_stream_release(rnl_stream handle)
     if (last)
         last_released((struct stream *)object);
     if (object)
-        object_drop(object);
+        object_unref(object);
     return status;
 }
 
@@ -342,7 +342,7 @@ rnl_status rnl_stream_get_info(rnl_stream handle, rnl_stream_info *out_info)
 
 // --- Failures --------------------------------------------------------------
 
-struct failure *stream_share_failure(struct stream *stream)
+struct failure *stream_ref_failure(struct stream *stream)
 {
     lock_take(&stream->failure_lock);
     struct failure *failure = atomic_load(&stream->failure);
@@ -363,7 +363,7 @@ void stream_set_failure(struct stream *stream, struct failure *failure,
         surplus = NULL;
     }
     lock_give(&stream->failure_lock);
-    failure_drop(surplus);
+    failure_unref(surplus);
 }
 
 void stream_clear_failure(struct stream *stream)
@@ -372,10 +372,10 @@ void stream_clear_failure(struct stream *stream)
     struct failure *failure = atomic_exchange(&stream->failure, NULL);
     atomic_store(&stream->inherited, false);
     lock_give(&stream->failure_lock);
-    failure_drop(failure);
+    failure_unref(failure);
 }
 
-rnl_status stream_tell_failure(struct stream *stream)
+rnl_status stream_report_failure(struct stream *stream)
 {
     struct failure *lost = atomic_load_explicit(&stream_context(stream)->lost,
                                                 memory_order_acquire);
@@ -385,7 +385,7 @@ rnl_status stream_tell_failure(struct stream *stream)
     if (!failure)
         return RNL_OK;
     rnl_status status = failure_report(failure, stream);
-    failure_drop(failure);
+    failure_unref(failure);
     return status;
 }
 
@@ -396,7 +396,7 @@ static rnl_status wait_until(struct stream *stream, uint64_t deadline)
     rnl_status status = stream_flush(stream);
     if (status == RNL_OK)
         status = stream->backend->stream_wait(stream, deadline);
-    if (atomic_load_explicit(&stream->waiting.first, memory_order_relaxed))
+    if (atomic_load_explicit(&stream->deferred.first, memory_order_relaxed))
         stream_context(stream)->pool.passed(stream_context(stream));
     return status ? status : stream_check_failure(stream);
 }
@@ -414,19 +414,19 @@ rnl_status rnl_stream_query(rnl_stream handle)
         (status = check_stream(handle, "stream", &stream)) ||
         (status = capture_check_stream(stream)))
         return status;
-    return wait_until(stream, DEADLINE_LOOK);
+    return wait_until(stream, DEADLINE_POLL);
 }
 
 // Waiting keeps the stream: another thread may release it meanwhile.
 static rnl_status wait_handle(rnl_stream handle, uint64_t timeout_ns)
 {
-    struct object *object = object_find_and_keep(handle, OBJECT_STREAM);
+    struct object *object = object_find_ref(handle, OBJECT_STREAM);
     if (!object)
         return object_refuse(handle, OBJECT_STREAM, "stream");
     rnl_status status = capture_check_stream((struct stream *)object);
     if (status == RNL_OK)
         status = stream_wait_done((struct stream *)object, timeout_ns);
-    object_drop(object);
+    object_unref(object);
     return status;
 }
 
@@ -446,7 +446,7 @@ rnl_status rnl_stream_reset_and_wait(rnl_stream handle)
     rnl_status status = ENTER();
     if (status != RNL_OK)
         return status;
-    struct object *object = object_find_and_keep(handle, OBJECT_STREAM);
+    struct object *object = object_find_ref(handle, OBJECT_STREAM);
     if (!object)
         return object_refuse(handle, OBJECT_STREAM, "stream");
     struct stream *stream = (struct stream *)object;
@@ -462,7 +462,7 @@ rnl_status rnl_stream_reset_and_wait(rnl_stream handle)
             stream_clear_failure(stream);
         status = stream_check_failure(stream);
     }
-    object_drop(object);
+    object_unref(object);
     return status;
 }
 
@@ -472,7 +472,7 @@ rnl_status rnl_stream_cancel(rnl_stream handle)
     rnl_status status = ENTER();
     if (status != RNL_OK)
         return status;
-    struct object *object = object_find_and_keep(handle, OBJECT_STREAM);
+    struct object *object = object_find_ref(handle, OBJECT_STREAM);
     if (!object)
         return object_refuse(handle, OBJECT_STREAM, "stream");
     struct stream *stream = (struct stream *)object;
@@ -484,7 +484,7 @@ rnl_status rnl_stream_cancel(rnl_stream handle)
         stream_flush(stream);  // which tells of an earlier failure only
         status = stream->backend->stream_cancel(stream);
     }
-    object_drop(object);
+    object_unref(object);
     return status;
 }
 
@@ -561,8 +561,9 @@ rnl_status rnl_enqueue_wait_stream(rnl_stream stream, rnl_stream other)
     if (status != RNL_OK)
         return status;
     status = wait_stream(stream, other);
-    object_clear(GUARD_OTHER);  // no more is guarded: this call is made often
-    object_unguard(GUARD_STREAM);
+    object_clear_hazard(
+        HAZARD_OTHER);  // no more is guarded: this call is made often
+    object_unprotect(HAZARD_STREAM);
     return status;
 }
 

@@ -30,7 +30,7 @@ struct stream {
     rnl_stream_flags flags;
     // The backend's stream_submit where it takes launches that borrow (op.h),
     // while the stream is not captured; else NULL.
-    rnl_status (*launch_at_once)(struct stream *stream, struct op *op);
+    rnl_status (*inline_launch)(struct stream *stream, struct op *op);
     struct failure *_Atomic failure;  // the first one; NULL while all is well
     _Atomic uint32_t attribute_changes; // how often they were set
     int priority;
@@ -61,7 +61,7 @@ struct stream {
     // Guarded by the lock in capture.c, as all of its kind.
     struct capture *_Atomic capture;  // NULL: not captured
     struct node_set after;            // what the next node comes after
-    struct pool_waiting waiting;      // memory to be had when work is done
+    struct pool_deferred deferred;     // memory to be had when work is done
     _Alignas(64) max_align_t native[];
 };
 
@@ -70,9 +70,9 @@ static inline void *stream_native(struct stream *object)
     return object->native;
 }
 
-CORE_CHECK_GUARDED(stream, stream, OBJECT_STREAM, GUARD_STREAM)
+OBJECT_CHECK_HAZARD(stream, stream, OBJECT_STREAM, HAZARD_STREAM)
 // The second of a kind that a call is given.
-CORE_CHECK_GUARDED(other_stream, stream, OBJECT_STREAM, GUARD_OTHER)
+OBJECT_CHECK_HAZARD(other_stream, stream, OBJECT_STREAM, HAZARD_OTHER)
 
 static inline struct context *stream_context(const struct stream *stream)
 {
@@ -101,7 +101,7 @@ void batch_close(struct stream *stream);
 struct stream_attributes stream_get_attributes(struct stream *stream);
 
 // RNL_OK, or records and returns the failure of the stream or its context.
-rnl_status stream_tell_failure(struct stream *stream);
+rnl_status stream_report_failure(struct stream *stream);
 
 static inline rnl_status stream_check_failure(struct stream *stream)
 {
@@ -111,7 +111,7 @@ static inline rnl_status stream_check_failure(struct stream *stream)
                                                      memory_order_acquire);
     // In one: a jump is not free.
     const bool failed = (lost != NULL) | (own != NULL);
-    return __builtin_expect(failed, 0) ? stream_tell_failure(stream) : RNL_OK;
+    return __builtin_expect(failed, 0) ? stream_report_failure(stream) : RNL_OK;
 }
 
 // Waits for the stream, by the rules of rnl_stream_synchronize.

@@ -77,7 +77,7 @@ static rnl_status resolve_window(struct context *context,
                                  rnl_access_policy *policy,
                                  const char *parameter)
 {
-    struct object *object = object_find_and_keep(policy->buffer, OBJECT_BUFFER);
+    struct object *object = object_find_ref(policy->buffer, OBJECT_BUFFER);
     if (!object)
         return object_refuse(policy->buffer, OBJECT_BUFFER, parameter);
     const struct buffer *buffer = (struct buffer *)object;
@@ -90,7 +90,7 @@ static rnl_status resolve_window(struct context *context,
                          "rnl_context_enable_peer");
     policy->base = buffer->memory.device;
     policy->buffer = NULL;
-    object_drop(object);
+    object_unref(object);
     return status;
 }
 

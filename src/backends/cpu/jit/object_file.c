@@ -8,7 +8,7 @@
 #include "base/env.h"
 #include "base/file.h"
 #include "base/hash.h"
-#include "base/shared.h"
+#include "base/dynlib.h"
 #include "base/text.h"
 #include "core/module/function.h"
 #include "core/object/object.h"
@@ -252,7 +252,7 @@ static int open_in_memory(const void *elf, size_t size, void **library)
     add_unique_path(&path, fd);
     int error = path.failed ? ENOMEM : file_write(fd, elf, size);
     if (error == 0)
-        *library = shared_load(path.data);
+        *library = dynlib_load(path.data);
     text_finish(&path);
     close(fd);
     return error;
@@ -273,7 +273,7 @@ static int load_file(char *path, const void *elf, size_t size, void **library,
 {
     int error = file_write_path(path, elf, size);
     if (error == 0)
-        *library = shared_load(path);
+        *library = dynlib_load(path);
     char *kept = *library && out_path ? text_copy(path) : NULL;
     if (kept)
         *out_path = kept;
@@ -324,7 +324,7 @@ static int open_object(const void *elf, size_t size, void **library,
 
 static void close_object(void *library, char *path)
 {
-    shared_unload(library);
+    dynlib_unload(library);
     if (path)
         remove_file(path);
     text_release(path);
@@ -333,7 +333,7 @@ static void close_object(void *library, char *path)
 // True when `address` lies in the loaded object itself.
 static bool is_inside(const void *address, const void *base)
 {
-    return shared_base(address) == base;
+    return dynlib_base(address) == base;
 }
 
 // The same for the first and the last byte of an array.
@@ -393,7 +393,7 @@ static const char *globals_fault(const rnl_cpu_object *table, const void *base)
 
 static const char *table_fault(const rnl_cpu_object *table)
 {
-    const void *base = shared_base(table);
+    const void *base = dynlib_base(table);
     if (!base)
         return "it does not have the symbol " RNL_CPU_OBJECT_SYMBOL;
     if (table->magic != RNL_CPU_OBJECT_MAGIC)
@@ -495,7 +495,7 @@ rnl_status object_file_load(const void *data, size_t size,
     int error = open_object(elf, elf_size, &library, &path);
     if (!library)
         return refuse_open(elf, error);
-    const rnl_cpu_object *table = shared_symbol(library, RNL_CPU_OBJECT_SYMBOL);
+    const rnl_cpu_object *table = dynlib_symbol(library, RNL_CPU_OBJECT_SYMBOL);
     fault = table_fault(table);
     const char *missing =
         fault ? NULL : cpu_features_missing(object_needs(table));
@@ -514,7 +514,7 @@ rnl_status object_file_load(const void *data, size_t size,
     fault_install();
     stop_install();
     *out_object = (struct loaded_object){library, table, path,
-                                         code_of(elf, shared_base(table))};
+                                         code_of(elf, dynlib_base(table))};
     return RNL_OK;
 }
 

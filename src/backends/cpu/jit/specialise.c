@@ -150,10 +150,11 @@ static bool get_binary(const struct source *source,
     if (cpu_compiler_identity(NULL, prefix + start, 256) != RNL_OK ||
         !source_key_make(&key, source, prefix))
         return false;
-    bool got = cache_load(key.data, key.size, &binary->data, &binary->size);
+    bool got =
+        disk_cache_load(key.data, key.size, &binary->data, &binary->size);
     if (!got && compile_source(source, &maker.stop, binary) == RNL_OK) {
         got = true;
-        cache_store(key.data, key.size, binary->data, binary->size);
+        disk_cache_store(key.data, key.size, binary->data, binary->size);
     }
     source_key_finish(&key);
     return got;

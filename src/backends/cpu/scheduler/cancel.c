@@ -49,13 +49,13 @@ static bool can_be_dropped(struct queue *queue, struct op *op)
     switch (op->kind) {
     case OP_WAIT:
         return !op_wait(op)->order_only && queue_withdraw_wait(op);
-    case OP_VALUES:
-        return op->values.done == 0 ||
+    case OP_MEMORY_OPS:
+        return op->memory_ops.done == 0 ||
                !atomic_load(&op_value_waiter(op)->listed) ||
                value_waiter_withdraw(stream_pool(queue->stream),
                                      op_value_waiter(op));
     case OP_GRAPH:  // which looks itself
-    case OP_STAMP:
+    case OP_TIMESTAMP:
     case OP_RELEASE:
         return false;
     default:
@@ -65,7 +65,8 @@ static bool can_be_dropped(struct queue *queue, struct op *op)
 
 static const char *words_for(const struct op *op)
 {
-    if (op->kind == OP_WAIT || (op->kind == OP_VALUES && op->values.done > 0))
+    if (op->kind == OP_WAIT ||
+        (op->kind == OP_MEMORY_OPS && op->memory_ops.done > 0))
         return "the stream was cancelled while it waited";
     return CANCELLED_TEXT;
 }

@@ -42,7 +42,7 @@ void cpu_event_finish(struct event *event)
     cpu->gone = true;
     lock_give(&cpu->lock);
     if (stream)
-        object_drop(&stream->object);
+        object_unref(&stream->object);
     shared_event_drop(shared);
 }
 
@@ -91,12 +91,12 @@ static rnl_status make_timestamp(struct event *event, struct stream *stream,
     *out_op = NULL;
     if (!event->options.timing || idle)
         return RNL_OK;
-    rnl_status status = object_keep_for(&event->object, "event");
+    rnl_status status = object_ref_for(&event->object, "event");
     if (status != RNL_OK)
         return status;
-    struct op *op = op_create(stream, OP_STAMP, 0);
+    struct op *op = op_create(stream, OP_TIMESTAMP, 0);
     if (!op) {
-        object_drop(&event->object);
+        object_unref(&event->object);
         return RNL_ERROR_OUT_OF_MEMORY;
     }
     op->kept[op->kept_count++] = &event->object;
@@ -160,7 +160,7 @@ static rnl_status record_done(struct event *event)
     atomic_store_explicit(&cpu->done, true, memory_order_release);
     lock_give(&cpu->lock);
     if (old)
-        object_drop(&old->object);
+        object_unref(&old->object);
     return gone ? already_gone() : RNL_OK;
 }
 
@@ -174,10 +174,10 @@ rnl_status cpu_event_record(struct event *event, struct stream *stream)
     if (idle && event_is_plain(event) && !atomic_load(&stream->failure))
         return record_done(event);
     if (promise && waits_for_promise(event, stream))
-        return event_refuse_circle(event, stream);
+        return event_refuse_cycle(event, stream);
     if (event->options.interprocess)
         return cpu_interprocess_record(event, stream);
-    rnl_status status = object_keep_for(&stream->object, "stream");
+    rnl_status status = object_ref_for(&stream->object, "stream");
     if (status != RNL_OK)
         return status;
     status = make_timestamp(event, stream, idle, &stamp);
@@ -202,7 +202,7 @@ rnl_status cpu_event_record(struct event *event, struct stream *stream)
 
 drop:
     if (old)
-        object_drop(&old->object);
+        object_unref(&old->object);
     return status;
 }
 
@@ -370,7 +370,7 @@ void event_arrive(struct event *event, uint64_t launch, struct stream *failed,
     struct stream *old = failed;
     struct failure *failure = failed ? stream_get_failure(failed) : NULL;
     if (failed)
-        object_keep(&failed->object);
+        object_ref(&failed->object);
     lock_take(&cpu->lock);
     bool last = settle_record_locked(cpu, launch, &failure);
     if (last)
@@ -379,11 +379,11 @@ void event_arrive(struct event *event, uint64_t launch, struct stream *failed,
     if (cpu->launch == launch)
         old = arrive_locked(event, failed, sequence, last);
     lock_give(&cpu->lock);
-    failure_drop(failure);
+    failure_unref(failure);
     if (last)
         announce_record(cpu, waiters);
     if (old)
-        object_drop(&old->object);
+        object_unref(&old->object);
 }
 
 // --- Waiting ---------------------------------------------------------------
@@ -425,7 +425,7 @@ static enum point target_of(struct event *event, bool waits,
     if (point == TARGET_ON_STREAM) {
         *out_stream = cpu->stream;
         *out_sequence = cpu->sequence;
-        object_keep(&cpu->stream->object);
+        object_ref(&cpu->stream->object);
     } else if (point == TARGET_TO_COME) {
         *out_sequence = cpu->to_come ? cpu->launch : 0;
         if (waits && cpu->to_come)
@@ -443,7 +443,7 @@ void event_unwait(struct event *event, uint64_t launch)
     entry->waits--;
     struct failure *failure = tidy_locked(cpu, entry);
     lock_give(&cpu->lock);
-    failure_drop(failure);
+    failure_unref(failure);
 }
 
 // Notes that the stream, which was just given a wait, waits for a promise.
@@ -507,7 +507,7 @@ rnl_status cpu_event_join(struct stream *stream, struct event *event)
     struct wait wait = {.target = target, .sequence = sequence};
     rnl_status status =
         target == stream ? RNL_OK : queue_add_wait(stream, &wait);
-    object_drop(&target->object);
+    object_unref(&target->object);
     return status;
 }
 
@@ -528,7 +528,7 @@ struct wait event_target(struct event *event)
 void event_target_unref(const struct wait *point)
 {
     if (point->target)
-        object_drop(&point->target->object);
+        object_unref(&point->target->object);
     else if (point->promise && point->sequence)
         event_unwait(point->promise, point->sequence);
 }
@@ -537,7 +537,7 @@ void event_target_unref(const struct wait *point)
 static void settle(struct op *op, struct stream *stream, uint64_t sequence)
 {
     struct wait *wait = op_wait(op);
-    object_keep(&stream->object);
+    object_ref(&stream->object);
     op->kept[op->kept_count++] = &stream->object;
     // What comes later on the event's own stream is in order as it is.
     wait->sequence = stream == op->stream ? 0 : sequence;
@@ -614,7 +614,7 @@ rnl_status cpu_event_query(struct event *event)
         status = RNL_NOT_READY;
     } else if (queue_failed(queue, sequence, &failure)) {
         status = failure_report(failure, stream);
-        failure_drop(failure);
+        failure_unref(failure);
     } else {
         // Only for the point that was looked at: it may have moved since.
         lock_take(&cpu->lock);
@@ -622,7 +622,7 @@ rnl_status cpu_event_query(struct event *event)
             atomic_store_explicit(&cpu->done, 1, memory_order_release);
         lock_give(&cpu->lock);
     }
-    object_drop(&stream->object);
+    object_unref(&stream->object);
     return status;
 }
 
@@ -662,7 +662,7 @@ rnl_status cpu_event_wait(struct event *event, uint64_t deadline)
         return status;
     status = queue_wait(stream_queue(stream), sequence, deadline,
                         event->options.blocking_sync ? RNL_SYNC_BLOCKING : 0);
-    object_drop(&stream->object);
+    object_unref(&stream->object);
     return status ? status : cpu_event_query(event);
 }
 

@@ -13,7 +13,8 @@ uint32_t branch_choose(const struct plan *plan, const struct step *step)
     if (atomic_load_explicit(&plan->failed, memory_order_relaxed) ||
         (step->kind == STEP_LEAVE && decide->decides != RNL_NODE_WHILE))
         return decide->target;
-    uint32_t word = __atomic_load_n(decide->recipe->word, __ATOMIC_ACQUIRE);
+    uint32_t word =
+        __atomic_load_n(decide->node_params->word, __ATOMIC_ACQUIRE);
     uint32_t body = decide->decides == RNL_NODE_SWITCH ? word : word == 0;
     return body < decide->end - decide->first
                ? plan->followers[decide->first + body]

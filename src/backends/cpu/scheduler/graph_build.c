@@ -58,7 +58,7 @@ static void count(const struct graph *graph, size_t *steps, size_t *edges)
 
 static enum step_kind kind_of_ops(const struct node *node, struct step *step)
 {
-    const struct op *ops = node->recipe->ops;
+    const struct op *ops = node->node_params->ops;
     if (!node->enabled || !ops)
         return STEP_NOTHING;
     if (!ops->next && op_quick_call(ops, &step->call)) {
@@ -80,7 +80,7 @@ static enum step_kind kind_of(const struct node *node, struct step *step)
     case RNL_NODE_HOST_FUNCTION:
         return node->enabled ? STEP_HOST : STEP_NOTHING;
     case RNL_NODE_VALUES:
-        return node->recipe->ops ? STEP_VALUES : STEP_NOTHING;
+        return node->node_params->ops ? STEP_VALUES : STEP_NOTHING;
     case RNL_NODE_EVENT_RECORD:
         return STEP_RECORD;
     case RNL_NODE_EVENT_WAIT:
@@ -117,13 +117,13 @@ static bool fill_step(struct plan *plan, struct step *step,
         step->wait->kind = OP_WAIT;
         step->wait->kept = step->wait->kept_inline;
     }
-    step->recipe = recipe_share(node->recipe);
+    step->node_params = node_params_ref(node->node_params);
     return true;
 }
 
 static void step_finish(struct step *step)
 {
-    recipe_drop(step->recipe);
+    node_params_unref(step->node_params);
     mem_release(step->wait, sizeof *step->wait);
 }
 
@@ -218,13 +218,13 @@ static bool flatten_node(struct flat *flat, const struct graph *graph,
 static bool flatten(struct flat *flat, const struct graph *graph,
                 struct span *spans)
 {
-    struct order order;
-    if (!order_init(&order, graph))
+    struct topological_order order;
+    if (!topological_order_init(&order, graph))
         return false;
     bool fits = true;
     for (uint32_t i = 0; i < order.count && fits; i++)
         fits = flatten_node(flat, graph, order.indices[i], spans);
-    order_finish(&order);
+    topological_order_finish(&order);
     return fits;
 }
 
@@ -353,8 +353,8 @@ bool plan_change(struct plan *plan, const struct graph *graph, uint32_t index)
         return false;
     uint32_t at = plan->step_of[index];
     struct step *step = &plan->steps[at];
-    recipe_drop(step->recipe);
-    step->recipe = recipe_share(node->recipe);
+    node_params_unref(step->node_params);
+    step->node_params = node_params_ref(node->node_params);
     set_kind(plan, step, node);
     link_run(plan, at);
     link_run(plan, at + 1);

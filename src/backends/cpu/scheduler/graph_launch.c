@@ -53,8 +53,9 @@ static _Atomic uint64_t launches;
 // The event that the step records, or NULL.
 static struct event *event_of(const struct step *step)
 {
-    return step->kind == STEP_RECORD ? (struct event *)step->recipe->subject
-                                     : NULL;
+    return step->kind == STEP_RECORD
+               ? (struct event *)step->node_params->subject
+               : NULL;
 }
 
 // Those of the steps before `end`.
@@ -95,7 +96,7 @@ static bool note_wait_targets(const struct plan *plan, struct op *op)
         const struct step *step = &plan->steps[i];
         if (step->kind == STEP_WAIT)
             points[step->point] =
-                event_target((struct event *)step->recipe->subject);
+                event_target((struct event *)step->node_params->subject);
     }
     if (size && !points)
         fail(RNL_ERROR_OUT_OF_MEMORY, "there is no memory for a launch");
@@ -178,14 +179,14 @@ rnl_status graph_submit(struct stream *stream, struct op *op)
 {
     struct graph_exec *exec = op->graph.exec;
     struct cpu_exec *cpu = exec_cpu(exec);
-    rnl_status status = object_keep_for(&stream->object, "stream");
+    rnl_status status = object_ref_for(&stream->object, "stream");
     if (status != RNL_OK)
         return status;
-    object_keep(&exec->object);  // the op may be done before this call is
+    object_ref(&exec->object);  // the op may be done before this call is
     lock_take(&cpu->lock);
     status = launch_locked(cpu, stream, op);
     lock_give(&cpu->lock);
-    object_drop(&exec->object);
-    object_drop(&stream->object);
+    object_unref(&exec->object);
+    object_unref(&stream->object);
     return status;
 }

@@ -37,7 +37,7 @@ struct step {
                              // after nothing else
     uint32_t needs;          // steps that it comes after
     uint32_t first, end;     // its followers in plan->followers
-    struct recipe *recipe;   // shared; NULL for joints
+    struct node_params *node_params;   // shared; NULL for joints
     struct op *wait;         // WAIT: its own op; has a stream while it waits
     uint32_t point;          // WAIT: its number among them
     union {

@@ -39,7 +39,7 @@ static void run_ops(struct plan *plan, const struct step *step)
     struct pool *pool = stream_pool(plan->queue->stream);
     char message[FAILURE_MESSAGE_SIZE];
     rnl_status status = RNL_OK;
-    const struct op *op = step->recipe->ops;
+    const struct op *op = step->node_params->ops;
     for (; op && status == RNL_OK; op = op->next)
         if ((status = op_perform(pool, plan->queue, op, message)))
             fail_plan(plan, op, status, message);
@@ -50,7 +50,7 @@ fail_call(struct plan *plan, const struct step *step, rnl_status status)
 {
     char message[FAILURE_MESSAGE_SIZE];
     status = op_call_failed(status, message);
-    fail_plan(plan, step->recipe->ops, status, message);
+    fail_plan(plan, step->node_params->ops, status, message);
 }
 
 // Runs a step and those behind it that are calls, too; returns how many.
@@ -90,7 +90,7 @@ static uint32_t run_chain(struct plan *plan, const struct step *step)
         block_run_list(&step->run, &failed, message, sizeof message);
     callback_end();
     if (status != RNL_OK)
-        fail_plan(plan, step_of_run(failed)->recipe->ops, status,
+        fail_plan(plan, step_of_run(failed)->node_params->ops, status,
                   message);
     return count;
 }
@@ -102,7 +102,7 @@ static void run_single(struct plan *plan, const struct step *step)
     rnl_status status = block_run(&step->run, 0, 1, message, sizeof message);
     callback_end();
     if (status != RNL_OK)
-        fail_plan(plan, step->recipe->ops, status, message);
+        fail_plan(plan, step->node_params->ops, status, message);
 }
 
 static bool has_failed(const struct plan *plan)
@@ -129,7 +129,7 @@ static void wait_reset(struct step *step)
 {
     struct op *op = step->wait;
     while (op->kept_count > 0)
-        object_drop(op->kept[--op->kept_count]);
+        object_unref(op->kept[--op->kept_count]);
     op->stream = NULL;
 }
 
@@ -149,11 +149,11 @@ static void run_step(struct plan *plan, struct step *step)
         if (plan->shared)
             parallel_for_offer(stream_pool(stream), &plan->loop, true);
         note_cancelled(plan);
-        queue_call_host(plan->queue, step->recipe->ops);
+        queue_call_host(plan->queue, step->node_params->ops);
         break;
     case STEP_RECORD:
         note_cancelled(plan);
-        event_arrive((struct event *)step->recipe->subject,
+        event_arrive((struct event *)step->node_params->subject,
                      op_launch(plan->op), has_failed(plan) ? stream : NULL,
                      plan->op->sequence);
         break;
@@ -216,8 +216,9 @@ static bool values_are_over(struct plan *plan, struct step *step)
     if (queue_is_cancelled(plan->queue) && atomic_load(&step->waiter.listed))
         value_waiter_withdraw(stream_pool(plan->queue->stream), &step->waiter);
     bool vain = has_failed(plan) && !atomic_load(&step->waiter.listed);
-    return vain || memory_ops_run(plan->queue, &step->recipe->ops->values,
-                                &step->value, &step->waiter);
+    return vain ||
+           memory_ops_run(plan->queue, &step->node_params->ops->memory_ops,
+                          &step->value, &step->waiter);
 }
 
 // Of a step that waits.

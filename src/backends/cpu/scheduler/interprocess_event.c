@@ -35,7 +35,7 @@ static struct op *make_op(struct event *event, struct stream *stream,
     struct op *op = op_create(stream, kind, size);
     if (!op)
         return NULL;
-    if (object_keep_for(&event->object, "event") != RNL_OK) {
+    if (object_ref_for(&event->object, "event") != RNL_OK) {
         op_finish(op);
         return NULL;
     }
@@ -49,7 +49,7 @@ enum { STAMP_RECORDS = 1, STAMP_WAITED = 2 };
 static struct op *make_timestamp(struct event *event, struct stream *stream,
                              uint64_t what)
 {
-    struct op *op = make_op(event, stream, OP_STAMP, 0);
+    struct op *op = make_op(event, stream, OP_TIMESTAMP, 0);
     if (op) {
         op->backend[0] = (uint64_t)(uintptr_t)event;
         op->backend[1] = what;
@@ -59,15 +59,17 @@ static struct op *make_timestamp(struct event *event, struct stream *stream,
 
 static struct op *make_wait(struct event *event, struct stream *stream)
 {
-    struct op *op = make_op(event, stream, OP_VALUES, sizeof(struct value));
+    struct op *op =
+        make_op(event, stream, OP_MEMORY_OPS, sizeof(struct memory_op));
     if (op)
-        op->values = (struct op_values){.items = op->payload, .count = 1};
+        op->memory_ops =
+            (struct op_memory_ops){.items = op->payload, .count = 1};
     return op;
 }
 
 static void aim(struct op *wait, struct shared_event *shared, uint64_t record)
 {
-    *(struct value *)wait->payload = (struct value){
+    *(struct memory_op *)wait->payload = (struct memory_op){
         .action = RNL_WAIT_GEQ, .width = 64, .value = record,
         .address = (char *)shared_event_word(shared, record)};
 }
@@ -145,7 +147,7 @@ typedef rnl_status use_fn(struct event *event, struct shared_event *shared,
 // page, meanwhile.
 static rnl_status use(struct event *event, struct stream *stream, use_fn *fn)
 {
-    rnl_status status = object_keep_for(&event->object, "event");
+    rnl_status status = object_ref_for(&event->object, "event");
     if (status != RNL_OK)
         return status;
     struct shared_event *shared = event_cpu(event)->shared;
@@ -153,7 +155,7 @@ static rnl_status use(struct event *event, struct stream *stream, use_fn *fn)
                     : fail_at(RNL_ERROR_INVALID_HANDLE, "event",
                               "the event was released by another thread "
                               "during the call");
-    object_drop(&event->object);
+    object_unref(&event->object);
     return status;
 }
 

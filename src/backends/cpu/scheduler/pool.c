@@ -390,7 +390,7 @@ static void provide_for_wakes(struct pool *pool)
 static void give_surplus(struct pool *pool, uint32_t activity)
 {
     while (!work_visible(pool) && atomic_load(&pool->activity) == activity &&
-           op_give_surplus()) {
+           op_free_surplus()) {
     }
 }
 

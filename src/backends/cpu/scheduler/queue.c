@@ -48,7 +48,7 @@ static void append_locked(struct queue *queue, struct op *first,
 // Besides the function of a kernel.
 static inline bool keeps_memory(const struct op *op)
 {
-    const unsigned kinds = 1u << OP_COPY | 1u << OP_FILL | 1u << OP_VALUES |
+    const unsigned kinds = 1u << OP_COPY | 1u << OP_FILL | 1u << OP_MEMORY_OPS |
                            1u << OP_RELEASE;
     return op->kind == OP_KERNEL ? op->kept_count > 1 : kinds >> op->kind & 1;
 }
@@ -58,7 +58,7 @@ static inline bool keeps_memory(const struct op *op)
 static __attribute__((noinline)) void give_up_locked(struct op *op)
 {
     for (; op; op = op->next)
-        op_give_up(op);
+        op_unref_ordered(op);
 }
 
 rnl_status queue_submit(struct queue *queue, struct op *first,
@@ -74,7 +74,7 @@ rnl_status queue_submit(struct queue *queue, struct op *first,
     lock_take(&queue->lock);
     bool idle = queue->state == QUEUE_IDLE;
     // While it has work, a queue keeps its stream.
-    if (idle && !object_keep_if_alive(&stream->object)) {
+    if (idle && !object_ref_if_alive(&stream->object)) {
         lock_give(&queue->lock);
         return refuse_dead();
     }
@@ -95,7 +95,7 @@ rnl_status queue_submit(struct queue *queue, struct op *first,
     // Once listed, the queue may be run to its end, and the stream and its pool
     // with it, before this thread has notified anybody.
     if (notify)
-        object_keep(&stream->object);
+        object_ref(&stream->object);
     lock_give(&queue->lock);
     if (out_sequence)
         *out_sequence = sequence;
@@ -105,7 +105,7 @@ rnl_status queue_submit(struct queue *queue, struct op *first,
     if (idle)
         pool_push(pool, queue);
     pool_notify(pool, !urgent);
-    object_drop(&stream->object);
+    object_unref(&stream->object);
     return RNL_OK;
 }
 
@@ -120,7 +120,7 @@ rnl_status queue_add_wait(struct stream *stream, const struct wait *wait)
     struct object *kept =
         wait->target ? &wait->target->object : &wait->promise->object;
     rnl_status status =
-        object_keep_for(kept, wait->target ? "other" : "event");
+        object_ref_for(kept, wait->target ? "other" : "event");
     if (status == RNL_OK)
         op->kept[op->kept_count++] = kept;
     // Not op_submit, which may wait: this is no work to wait for.
@@ -136,7 +136,7 @@ void queue_unblock(struct queue *queue, _Atomic bool *listed)
 {
     struct stream *stream = queue->stream;
     struct pool *pool = stream_pool(stream);
-    object_keep(&stream->object);
+    object_ref(&stream->object);
     lock_take(&queue->lock);
     atomic_store(listed, false);
     bool blocked = queue->state == QUEUE_BLOCKED;
@@ -156,7 +156,7 @@ void queue_unblock(struct queue *queue, _Atomic bool *listed)
         pool_push(pool, queue);
     if (blocked || opened)
         pool_notify(pool, blocked && !awaited);
-    object_drop(&stream->object);
+    object_unref(&stream->object);
 }
 
 bool queue_block(struct queue *queue, struct stream *target)
@@ -281,7 +281,7 @@ static bool pass_wait(struct queue *queue, struct op *op)
 // The same as pass_wait.
 static bool pass_values(struct queue *queue, struct op *op)
 {
-    struct op_values *values = &op->values;
+    struct op_memory_ops *values = &op->memory_ops;
     if (values->done == 0)
         *op_value_waiter(op) = (struct value_waiter){0};
     while (!memory_ops_run(queue, values, &values->done, op_value_waiter(op))) {
@@ -300,7 +300,7 @@ void queue_call_host(struct queue *queue, const struct op *op)
     struct failure *failure = stream_get_failure(queue->stream);
     rnl_status status =
         failure ? failure_status(failure, queue->stream) : RNL_OK;
-    failure_drop(failure);
+    failure_unref(failure);
     struct pool *pool = stream_pool(queue->stream);
     pool_block_begin(pool);
     callback_begin();
@@ -317,7 +317,7 @@ static void run_op(struct queue *queue, struct op *op)
     case OP_HOST:
         queue_call_host(queue, op);
         break;
-    case OP_STAMP:
+    case OP_TIMESTAMP:
         event_write_timestamp(op);
         break;
     case OP_KERNEL:
@@ -423,7 +423,7 @@ static bool refill(struct queue *queue)
         queue->state = QUEUE_IDLE;
     lock_give(&queue->lock);
     if (!more)
-        object_drop(&stream->object);
+        object_unref(&stream->object);
     return more;
 }
 
@@ -470,7 +470,7 @@ static bool run_first(struct queue *queue, struct op *op, bool worker)
     // Launches of one graph never overlap, also where they will not run.
     if (op->kind == OP_WAIT)
         return (failed && !op_wait(op)->order_only) || pass_wait(queue, op);
-    if (op->kind == OP_VALUES)
+    if (op->kind == OP_MEMORY_OPS)
         return failed || pass_values(queue, op);
     if (op->kind != OP_GRAPH) {
         run_op(queue, op);
@@ -526,7 +526,7 @@ static struct stream *blocked_on(struct queue *queue, uint64_t *out_sequence)
     struct stream *target =
         queue->state == QUEUE_BLOCKED ? queue->blocked_on : NULL;
     if (target) {
-        object_keep(&target->object);
+        object_ref(&target->object);
         *out_sequence = op_wait(queue->batch)->sequence;
     }
     lock_give(&queue->lock);
@@ -555,7 +555,7 @@ static bool help(struct queue *queue, uint64_t sequence)
             break;
         }
         if (held)
-            object_drop(&held->object);
+            object_unref(&held->object);
         held = next;
         queue = stream_queue(next);
         sequence = next_sequence;
@@ -563,7 +563,7 @@ static bool help(struct queue *queue, uint64_t sequence)
             break;
     }
     if (held)
-        object_drop(&held->object);
+        object_unref(&held->object);
     return helped;
 }
 
@@ -616,7 +616,7 @@ static void sleep_for(struct queue *queue, uint64_t sequence,
 // The value that a blocked queue waits for, or NULL.
 static struct value_waiter *value_waiter_of_locked(struct queue *queue)
 {
-    return queue->state == QUEUE_BLOCKED && queue->batch->kind == OP_VALUES
+    return queue->state == QUEUE_BLOCKED && queue->batch->kind == OP_MEMORY_OPS
                ? op_value_waiter(queue->batch)
                : NULL;
 }

@@ -46,7 +46,7 @@ static rnl_status query(struct stream *stream)
 
 rnl_status cpu_stream_wait(struct stream *stream, uint64_t deadline)
 {
-    if (deadline == DEADLINE_LOOK)
+    if (deadline == DEADLINE_POLL)
         return query(stream);
     return queue_wait(stream_queue(stream), atomic_load(&stream->enqueued),
                       deadline,
@@ -71,7 +71,7 @@ rnl_status cpu_stream_join(struct stream *stream, struct stream *other)
     if (done && !queue_failed(queue, sequence, &failure))
         return RNL_OK;
     if (done)
-        failure_drop(failure);
+        failure_unref(failure);
     return queue_add_wait(
         stream, &(struct wait){.target = other, .sequence = sequence});
 }

@@ -47,5 +47,5 @@ void queue_reset(struct queue *queue)
     queue->failed_at = 0;
     step_over_locked(queue);
     lock_give(&queue->lock);
-    failure_spans_drop(surplus);
+    failure_spans_unref(surplus);
 }

@@ -31,7 +31,7 @@ static struct value_waiter **step_locked(struct value_waiters *all,
 {
     struct value_waiter *waiter = *link;
     __builtin_prefetch(waiter->next);
-    if (!value_holds(&waiter->value))
+    if (!memory_op_holds(&waiter->value))
         return &waiter->next;
     *link = waiter->next;
     waiter->next = *taken;
@@ -198,7 +198,7 @@ bool value_waiter_add(struct pool *pool, struct value_waiter *waiter)
     atomic_fetch_add(&all->count, 1);
     pool_value_wait_begin(pool);
     lock_take(&all->lock);
-    bool holds = value_holds(&waiter->value);
+    bool holds = memory_op_holds(&waiter->value);
     if (holds) {
         atomic_fetch_sub(&all->count, 1);
     } else {
@@ -231,18 +231,18 @@ bool value_waiter_withdraw(struct pool *pool, struct value_waiter *waiter)
     return found;
 }
 
-bool memory_ops_run(struct queue *queue, const struct op_values *values,
+bool memory_ops_run(struct queue *queue, const struct op_memory_ops *values,
                   size_t *done, struct value_waiter *waiter)
 {
     struct pool *pool = stream_pool(queue->stream);
     if (atomic_load(&waiter->listed))
         return false;
     while (*done < values->count) {
-        const struct value *value = &values->items[(*done)++];
+        const struct memory_op *value = &values->items[(*done)++];
         if (value->action == RNL_WRITE_VALUE) {
-            value_write(value);
+            memory_op_write(value);
             value_waiters_check_at(pool, value->address);
-        } else if (!value_holds(value)) {
+        } else if (!memory_op_holds(value)) {
             *waiter = (struct value_waiter){.value = *value, .queue = queue};
             if (value_waiter_add(pool, waiter))
                 return false;
@@ -259,10 +259,10 @@ void value_waiter_describe(const struct value_waiter *waiter, char *text,
         [RNL_WAIT_AND] = "sharing a bit with",
         [RNL_WAIT_NOR] = "free of a bit outside of",
     };
-    const struct value *value = &waiter->value;
+    const struct memory_op *value = &waiter->value;
     snprintf(text, size,
              "the %u-bit word at %p, which is 0x%llx, to be %s 0x%llx",
              value->width, (void *)value->address,
-             (unsigned long long)value_read(value), words[value->action],
+             (unsigned long long)memory_op_read(value), words[value->action],
              (unsigned long long)value->value);
 }

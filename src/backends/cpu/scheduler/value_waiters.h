@@ -11,7 +11,7 @@ struct pool;
 
 // In the op or node that waits.
 struct value_waiter {
-    struct value value;
+    struct memory_op value;
     struct queue *queue;  // blocked; unblocked once the value holds
     struct value_waiter *next;
     _Atomic bool listed;
@@ -49,7 +49,7 @@ bool value_waiters_check_at(struct pool *pool, const char *address);
 // Writes and waits from number `*done` on, until one has to wait: then false,
 // and the queue will be unblocked. A wait counts as done when it begins: who
 // takes the waiter off has seen its value, which may be another one by now.
-bool memory_ops_run(struct queue *queue, const struct op_values *values,
+bool memory_ops_run(struct queue *queue, const struct op_memory_ops *values,
                   size_t *done, struct value_waiter *waiter);
 
 // "it waits for …". The waiter must be pending.

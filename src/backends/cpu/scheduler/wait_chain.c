@@ -31,10 +31,10 @@ static void look_at_wait(struct queue *queue, struct link *link)
     // The rest of a wait for a promise is not settled before its record.
     if (link->target) {
         link->sequence = wait->sequence;
-        object_keep(&link->target->object);
+        object_ref(&link->target->object);
     } else {
         link->event = wait->promise;
-        object_keep(&link->event->object);
+        object_ref(&link->event->object);
     }
 }
 
@@ -49,7 +49,7 @@ static void look_at_node(const struct step *step, struct link *link)
         link->target = atomic_load(&wait->target);
         link->event = link->target ? NULL : wait->promise;
         link->sequence = wait->sequence;
-        object_keep(link->target ? &link->target->object
+        object_ref(link->target ? &link->target->object
                                  : &link->event->object);
     } else {
         snprintf(link->words, sizeof link->words, "one of its nodes");
@@ -66,7 +66,7 @@ static bool look(struct stream *stream, struct link *link)
         *link = (struct link){.stream = stream, .operation = op->sequence};
         if (op->kind == OP_WAIT)
             look_at_wait(queue, link);
-        else if (op->kind == OP_VALUES)
+        else if (op->kind == OP_MEMORY_OPS)
             value_waiter_describe(op_value_waiter(op), link->words,
                                   sizeof link->words);
         else
@@ -100,9 +100,9 @@ static void drop(struct link *links, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         if (links[i].target)
-            object_drop(&links[i].target->object);
+            object_unref(&links[i].target->object);
         if (links[i].event)
-            object_drop(&links[i].event->object);
+            object_unref(&links[i].event->object);
     }
 }
 

@@ -1,4 +1,5 @@
-// core/object: what calls guard, with objects of the null backend.
+// core/object/handle: the hazard pointers of calls, with objects of the null
+// backend.
 #include "unit.h"
 
 #include "backends/null/null.h"
@@ -34,7 +35,8 @@ static rnl_stream new_stream(void)
 
 static struct object *guard_stream(rnl_stream handle)
 {
-    struct object *object = object_guard(handle, OBJECT_STREAM, GUARD_STREAM);
+    struct object *object =
+        object_protect(handle, OBJECT_STREAM, HAZARD_STREAM);
     assert_non_null(object);
     return object;
 }
@@ -65,7 +67,7 @@ RNL_TEST(what_is_guarded_ends_with_the_call)
     assert_int_equal(null_live(), live);
     assert_int_equal(rnl_stream_query(handle), RNL_ERROR_INVALID_HANDLE);
     assert_int_equal(null_live(), live - 1);  // with the end of that call
-    object_unguard(GUARD_STREAM);
+    object_unprotect(HAZARD_STREAM);
     assert_ok(rnl_context_release(context));
     end();
 }
@@ -76,15 +78,15 @@ RNL_TEST(a_thread_that_cannot_guard_holds)
     begin();
     rnl_stream handle = new_stream();
     unsigned live = null_live();
-    thread_state.guards = false;
+    thread_state.uses_hazards = false;
     struct object *object = guard_stream(handle);
-    assert_null(thread_state.guarded[GUARD_STREAM]);
+    assert_null(thread_state.hazards[HAZARD_STREAM]);
     assert_int_equal(object_references(object), 2);
     release_elsewhere(handle);
     assert_int_equal(null_live(), live);
-    object_unguard(GUARD_STREAM);
+    object_unprotect(HAZARD_STREAM);
     assert_int_equal(null_live(), live - 1);
-    assert_null(object_guard(handle, OBJECT_STREAM, GUARD_STREAM));
+    assert_null(object_protect(handle, OBJECT_STREAM, HAZARD_STREAM));
     assert_ok(rnl_context_release(context));
     end();
 }
@@ -93,7 +95,7 @@ RNL_TEST(a_launch_of_a_thread_that_cannot_guard_holds_its_stream)
 {
     begin();
     rnl_stream handle = new_stream();
-    thread_state.guards = false;
+    thread_state.uses_hazards = false;
     for (int i = 0; i < 10; i++)
         assert_int_equal(rnl_enqueue_function(
                              handle, NULL,
@@ -115,14 +117,14 @@ RNL_TEST(what_is_guarded_may_be_kept)
     unsigned live = null_live();
     struct object *object = guard_stream(handle);
     release_elsewhere(handle);
-    object_keep(object);
-    object_drop(object);
+    object_ref(object);
+    object_unref(object);
     assert_int_equal(null_live(), live);
-    assert_false(object_keep_if_alive(object));
-    object_keep(object);
-    object_unguard(GUARD_STREAM);
+    assert_false(object_ref_if_alive(object));
+    object_ref(object);
+    object_unprotect(HAZARD_STREAM);
     assert_int_equal(null_live(), live);
-    object_drop(object);
+    object_unref(object);
     assert_int_equal(null_live(), live - 1);
     assert_ok(rnl_context_release(context));
     end();
@@ -132,14 +134,14 @@ RNL_TEST(nothing_ends_inside_a_call_that_guards)
 {
     begin();
     rnl_stream handle = new_stream(), other = new_stream();
-    struct object *kept = object_find_and_keep(other, OBJECT_STREAM);
+    struct object *kept = object_find_ref(other, OBJECT_STREAM);
     assert_non_null(kept);
     release_elsewhere(other);
     unsigned live = null_live();
     guard_stream(handle);
-    object_drop(kept);
+    object_unref(kept);
     assert_int_equal(null_live(), live);
-    object_unguard(GUARD_STREAM);
+    object_unprotect(HAZARD_STREAM);
     assert_int_equal(null_live(), live - 1);
     assert_ok(rnl_stream_release(handle));
     assert_ok(rnl_context_release(context));
@@ -160,7 +162,7 @@ RNL_TEST(a_refused_call_leaves_what_the_call_around_guards)
     callback_end();
     release_elsewhere(handle);
     assert_int_equal(null_live(), live);
-    object_unguard(GUARD_STREAM);
+    object_unprotect(HAZARD_STREAM);
     assert_int_equal(null_live(), live - 1);
     assert_ok(rnl_context_release(context));
     end();
@@ -202,10 +204,10 @@ RNL_TEST(the_default_streams_memory_stays_with_its_context)
     rnl_stream streams[300];
     begin();
     assert_ok(rnl_context_open("null", 0, NULL, &other));
-    struct object *object = object_find_and_keep(other, OBJECT_CONTEXT);
+    struct object *object = object_find_ref(other, OBJECT_CONTEXT);
     assert_non_null(object);
     const struct stream *stream = ((struct context *)object)->default_stream;
-    object_drop(object);
+    object_unref(object);
     assert_ok(rnl_buffer_create(other, 64, NULL, &buffer));
     assert_ok(rnl_context_release(other));
     for (int i = 0; i < 300; i++) {
@@ -248,12 +250,12 @@ static struct object_class codes = {
 static void *keep_guarded(void *handle)
 {
     enter_call("guard");
-    struct object *object = object_guard(handle, OBJECT_MODULE, GUARD_CODE);
+    struct object *object = object_protect(handle, OBJECT_MODULE, HAZARD_CODE);
     pthread_barrier_wait(&meeting);
     pthread_barrier_wait(&meeting);
-    object_keep(object);
-    object_drop(object);
-    object_unguard(GUARD_CODE);
+    object_ref(object);
+    object_unref(object);
+    object_unprotect(HAZARD_CODE);
     pthread_barrier_wait(&meeting);
     return object;
 }

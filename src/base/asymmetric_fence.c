@@ -1,4 +1,4 @@
-#include "base/fence.h"
+#include "base/asymmetric_fence.h"
 
 #include "base/clock.h"
 #include "base/fail.h"
@@ -14,11 +14,11 @@ static bool barrier(int command)
     return syscall(SYS_membarrier, command, 0, 0) == 0;
 }
 
-void fence_open(void)
+void asymmetric_fence_open(void)
 {
     if (!barrier(REGISTER_PRIVATE_EXPEDITED))
         return;
-    atomic_store(&often.fence_mode, FENCE_REMOTE);
+    atomic_store(&read_mostly.fence_mode, FENCE_REMOTE);
     threads_note_fences();
 }
 
@@ -31,19 +31,20 @@ static void settle(void)
         clock_nanosleep(CLOCK_MONOTONIC, 0, &rest, NULL);
 }
 
-void fence_heavy(void)
+void asymmetric_fence_heavy(void)
 {
     atomic_thread_fence(memory_order_seq_cst);
-    int mode = atomic_load(&often.fence_mode);
+    int mode = atomic_load(&read_mostly.fence_mode);
     if (mode == FENCE_LOCAL ||
         (mode == FENCE_REMOTE && barrier(PRIVATE_EXPEDITED)))
         return;
-    // A sandbox that came later forbids it: threads that passed fence_light
-    // already are given the time that a fence of theirs would have taken, by
-    // everyone who needs it of them.
+    // A sandbox that came later forbids it: threads that passed
+    // asymmetric_fence_light already are given the time that a fence of theirs
+    // would have taken, by everyone who needs it of them.
     if (mode == FENCE_REMOTE)
-        atomic_compare_exchange_strong(&often.fence_mode, &mode, FENCE_SETTLING);
+        atomic_compare_exchange_strong(&read_mostly.fence_mode, &mode,
+                                       FENCE_SETTLING);
     threads_note_fences();
     settle();
-    atomic_store(&often.fence_mode, FENCE_LOCAL);
+    atomic_store(&read_mostly.fence_mode, FENCE_LOCAL);
 }

@@ -6,11 +6,11 @@
 #include <stdint.h>
 
 // Read by every launch and seldom written, so nothing else is in this line.
-extern struct often {
+extern struct read_mostly {
     _Alignas(64) _Atomic int fence_mode;    // fence.h
     _Atomic uint32_t capture_traces;        // capture.h
     _Atomic uint32_t call_ends;  // object.h: what ends of calls have to do
-} often;
+} read_mostly;
 
 // For its functions.
-#define RUN_OFTEN __attribute__((hot))
+#define HOT __attribute__((hot))

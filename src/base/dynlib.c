@@ -1,4 +1,4 @@
-#include "base/shared.h"
+#include "base/dynlib.h"
 
 #include "base/clock.h"
 #include "base/thread.h"
@@ -11,10 +11,10 @@
 static struct lock loading;
 static _Thread_local bool may_give;  // of the thread that forks
 
-void *shared_open(const char *const *names, struct text *tried)
+void *dynlib_open(const char *const *names, struct text *tried)
 {
     for (; *names; names++) {
-        void *library = shared_load(*names);
+        void *library = dynlib_load(*names);
         if (library)
             return library;
         const char *why = dlerror();
@@ -24,7 +24,7 @@ void *shared_open(const char *const *names, struct text *tried)
     return NULL;
 }
 
-void *shared_symbol(void *library, const char *name)
+void *dynlib_symbol(void *library, const char *name)
 {
     lock_take(&loading);
     void *symbol = dlsym(library, name);
@@ -32,7 +32,7 @@ void *shared_symbol(void *library, const char *name)
     return symbol;
 }
 
-const void *shared_base(const void *address)
+const void *dynlib_base(const void *address)
 {
     Dl_info info;
     lock_take(&loading);
@@ -41,7 +41,7 @@ const void *shared_base(const void *address)
     return found ? info.dli_fbase : NULL;
 }
 
-void *shared_load(const char *path)
+void *dynlib_load(const char *path)
 {
     lock_take(&loading);
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
@@ -49,14 +49,14 @@ void *shared_load(const char *path)
     return library;
 }
 
-void shared_unload(void *library)
+void dynlib_unload(void *library)
 {
     lock_take(&loading);
     dlclose(library);
     lock_give(&loading);
 }
 
-void shared_before_fork(void)
+void dynlib_before_fork(void)
 {
     uint64_t end = clock_now() + FORK_PATIENCE_NS;
     unsigned tries = 0;
@@ -66,7 +66,7 @@ void shared_before_fork(void)
         spin_once(&tries);
 }
 
-void shared_after_fork_in_parent(void)
+void dynlib_after_fork_in_parent(void)
 {
     if (may_give)
         lock_give(&loading);
@@ -74,7 +74,7 @@ void shared_after_fork_in_parent(void)
 }
 
 // Whoever has it is not there.
-void shared_after_fork_in_child(void)
+void dynlib_after_fork_in_child(void)
 {
     lock_give(&loading);
     may_give = false;

@@ -3,26 +3,30 @@
 // sees what the other wrote. (Known as asymmetric fences.)
 #pragma once
 
-#include "base/often.h"
+#include "base/read_mostly.h"
 
 #include <stdatomic.h>
 
 enum fence_mode {
-    FENCE_LOCAL,     // both are ordinary fences
-    FENCE_SETTLING,  // again, but threads may have passed fence_light before
-    FENCE_REMOTE,    // the system runs fence_heavy's on all processors of the
-                     // process, so that fence_light needs none
+    // Both sides are ordinary fences.
+    FENCE_LOCAL,
+    // As FENCE_LOCAL, but threads may have passed the light side before.
+    FENCE_SETTLING,
+    // The heavy side makes the system run a fence on all processors of the
+    // process, so the light side needs none.
+    FENCE_REMOTE,
 };
 
 #define FENCE_SETTLE_NS 1000000  // no processor keeps a store to itself so long
 
 // Asks the system for that; until then, and where it refuses, both are ordinary
 // fences.
-void fence_open(void);
+void asymmetric_fence_open(void);
 
-static inline void fence_light(void)
+static inline void asymmetric_fence_light(void)
 {
-    int mode = atomic_load_explicit(&often.fence_mode, memory_order_relaxed);
+    int mode =
+        atomic_load_explicit(&read_mostly.fence_mode, memory_order_relaxed);
     if (__builtin_expect(mode == FENCE_REMOTE, 1))
         atomic_signal_fence(memory_order_seq_cst);
     else
@@ -30,4 +34,4 @@ static inline void fence_light(void)
 }
 
 // Takes microseconds.
-void fence_heavy(void);
+void asymmetric_fence_heavy(void);

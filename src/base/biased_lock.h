@@ -6,7 +6,7 @@
 #pragma once
 
 #include "base/fail.h"
-#include "base/fence.h"
+#include "base/asymmetric_fence.h"
 #include "base/thread.h"
 
 struct biased_lock {
@@ -22,21 +22,21 @@ struct biased_lock {
 // The first who will take it often is its owner, and nobody else ever: an owner
 // may come late and say for a moment that it is in, which would wipe out what
 // another one says. Of visits those that are rare do not count.
-enum biased_as { BIASED_OWN, BIASED_VISIT, BIASED_RARELY };
+enum biased_role { BIASED_OWN, BIASED_VISIT, BIASED_RARELY };
 
-void biased_take_slowly(struct biased_lock *lock, uint64_t me,
-                        enum biased_as as);
-void biased_give_slowly(struct biased_lock *lock);
+void biased_lock_take_slowly(struct biased_lock *lock, uint64_t me,
+                        enum biased_role as);
+void biased_lock_give_slowly(struct biased_lock *lock);
 
 // `me` is the calling thread's number, here and below. Either the owner sees
 // that it is none now, or the guest sees that it is in.
-static inline bool biased_enter(struct biased_lock *lock, uint64_t me)
+static inline bool biased_lock_enter(struct biased_lock *lock, uint64_t me)
 {
     if (__builtin_expect(atomic_load_explicit(&lock->owner,
                                               memory_order_relaxed) != me, 0))
         return false;
     atomic_store_explicit(&lock->inside, me, memory_order_relaxed);
-    fence_light();
+    asymmetric_fence_light();
     if (__builtin_expect(atomic_load_explicit(&lock->owner,
                                               memory_order_acquire) == me, 1))
         return true;
@@ -44,18 +44,18 @@ static inline bool biased_enter(struct biased_lock *lock, uint64_t me)
     return false;
 }
 
-static inline void biased_take(struct biased_lock *lock, uint64_t me,
-                               enum biased_as as)
+static inline void biased_lock_take(struct biased_lock *lock, uint64_t me,
+                               enum biased_role as)
 {
-    if (__builtin_expect(!biased_enter(lock, me), 0))
-        biased_take_slowly(lock, me, as);
+    if (__builtin_expect(!biased_lock_enter(lock, me), 0))
+        biased_lock_take_slowly(lock, me, as);
 }
 
-static inline void biased_give(struct biased_lock *lock, uint64_t me)
+static inline void biased_lock_give(struct biased_lock *lock, uint64_t me)
 {
     if (__builtin_expect(atomic_load_explicit(&lock->inside,
                                               memory_order_relaxed) == me, 1))
         atomic_store_explicit(&lock->inside, 0, memory_order_release);
     else
-        biased_give_slowly(lock);
+        biased_lock_give_slowly(lock);
 }

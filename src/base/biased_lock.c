@@ -1,12 +1,12 @@
-#include "base/biased.h"
+#include "base/biased_lock.h"
 
 // From then on its owner is not in, and will not go in as the owner.
 static void suspend_locked(struct biased_lock *lock, uint64_t owner,
-                           enum biased_as as)
+                           enum biased_role as)
 {
     unsigned tries = 0;
     atomic_store_explicit(&lock->owner, 0, memory_order_relaxed);
-    fence_heavy();
+    asymmetric_fence_heavy();
     while (atomic_load_explicit(&lock->inside, memory_order_acquire))
         spin_once(&tries);
     lock->guests += as != BIASED_RARELY;
@@ -14,8 +14,8 @@ static void suspend_locked(struct biased_lock *lock, uint64_t owner,
         lock->suspended = owner;
 }
 
-void biased_take_slowly(struct biased_lock *lock, uint64_t me,
-                        enum biased_as as)
+void biased_lock_take_slowly(struct biased_lock *lock, uint64_t me,
+                        enum biased_role as)
 {
     lock_take(&lock->lock);
     uint64_t owner = atomic_load_explicit(&lock->owner, memory_order_relaxed);
@@ -25,7 +25,7 @@ void biased_take_slowly(struct biased_lock *lock, uint64_t me,
         atomic_store_explicit(&lock->owner, me, memory_order_relaxed);
 }
 
-void biased_give_slowly(struct biased_lock *lock)
+void biased_lock_give_slowly(struct biased_lock *lock)
 {
     if (lock->suspended)
         atomic_store_explicit(&lock->owner, lock->suspended,

@@ -1,10 +1,10 @@
-// base/fence: what the system may refuse, and when. That what two threads write
-// is seen is tested with what is guarded (object.c).
+// base/asymmetric_fence: what the system may refuse, and when. That what two
+// threads write is seen is tested with what is guarded (object.c).
 #include "unit.h"
 
 #include "base/clock.h"
 #include "base/fail.h"
-#include "base/fence.h"
+#include "base/asymmetric_fence.h"
 
 
 #include <errno.h>
@@ -34,27 +34,27 @@ static void forbid_membarrier(void)
 RNL_TEST(where_the_system_refuses_both_fences_are_ordinary)
 {
     forbid_membarrier();
-    fence_open();
-    assert_int_equal(often.fence_mode, FENCE_LOCAL);
-    fence_heavy();
-    fence_light();
+    asymmetric_fence_open();
+    assert_int_equal(read_mostly.fence_mode, FENCE_LOCAL);
+    asymmetric_fence_heavy();
+    asymmetric_fence_light();
 }
 
 RNL_TEST(a_system_that_refuses_later_is_asked_once_more)
 {
     enter_call("a call");
-    assert_false(thread_guards());
-    fence_open();
-    if (often.fence_mode != FENCE_REMOTE)
+    assert_false(thread_has_hazards());
+    asymmetric_fence_open();
+    if (read_mostly.fence_mode != FENCE_REMOTE)
         skip();
-    assert_true(thread_guards());
-    fence_heavy();
-    assert_int_equal(often.fence_mode, FENCE_REMOTE);
+    assert_true(thread_has_hazards());
+    asymmetric_fence_heavy();
+    assert_int_equal(read_mostly.fence_mode, FENCE_REMOTE);
     forbid_membarrier();
-    fence_heavy();
-    assert_int_equal(often.fence_mode, FENCE_LOCAL);
-    assert_false(thread_guards());
-    fence_light();
+    asymmetric_fence_heavy();
+    assert_int_equal(read_mostly.fence_mode, FENCE_LOCAL);
+    assert_false(thread_has_hazards());
+    asymmetric_fence_light();
 }
 
 static void interrupt(int signal)
@@ -68,11 +68,11 @@ RNL_TEST(whoever_finds_others_settling_waits_as_long_whatever_interrupts)
     const struct itimerval frequent = {{0, 100}, {0, 100}}, never = {0};
     const struct sigaction action = {.sa_handler = interrupt};
     assert_int_equal(sigaction(SIGALRM, &action, NULL), 0);
-    often.fence_mode = FENCE_SETTLING;
+    read_mostly.fence_mode = FENCE_SETTLING;
     uint64_t begin = clock_now();
     assert_int_equal(setitimer(ITIMER_REAL, &frequent, NULL), 0);
-    fence_heavy();
+    asymmetric_fence_heavy();
     assert_int_equal(setitimer(ITIMER_REAL, &never, NULL), 0);
     assert_true(clock_now() - begin >= FENCE_SETTLE_NS);
-    assert_int_equal(often.fence_mode, FENCE_LOCAL);
+    assert_int_equal(read_mostly.fence_mode, FENCE_LOCAL);
 }

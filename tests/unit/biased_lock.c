@@ -1,7 +1,7 @@
-// base/biased: an owner by itself, guests, and the end of it.
+// base/biased_lock: an owner by itself, guests, and the end of it.
 #include "unit.h"
 
-#include "base/biased.h"
+#include "base/biased_lock.h"
 
 #include <pthread.h>
 
@@ -16,31 +16,31 @@ static void await(int wanted)
 
 static void open_fences(void)
 {
-    fence_open();
+    asymmetric_fence_open();
     lock = (struct biased_lock){0};
     atomic_store(&step, 0);
 }
 
 static void take_and_give(void)
 {
-    biased_take(&lock, thread_number(), BIASED_OWN);
-    biased_give(&lock, thread_number());
+    biased_lock_take(&lock, thread_number(), BIASED_OWN);
+    biased_lock_give(&lock, thread_number());
 }
 
 static void *visit_once(void *unused)
 {
     (void)unused;
-    biased_take(&lock, thread_number(), BIASED_VISIT);
+    biased_lock_take(&lock, thread_number(), BIASED_VISIT);
     atomic_store(&step, 1);
-    biased_give(&lock, thread_number());
+    biased_lock_give(&lock, thread_number());
     return NULL;
 }
 
 static void *visit_rarely(void *unused)
 {
     (void)unused;
-    biased_take(&lock, thread_number(), BIASED_RARELY);
-    biased_give(&lock, thread_number());
+    biased_lock_take(&lock, thread_number(), BIASED_RARELY);
+    biased_lock_give(&lock, thread_number());
     return NULL;
 }
 
@@ -56,19 +56,19 @@ RNL_TEST(the_first_who_takes_it_is_its_owner)
     open_fences();
     take_and_give();
     assert_true(lock.owner == thread_number());
-    biased_take(&lock, thread_number(), BIASED_OWN);
+    biased_lock_take(&lock, thread_number(), BIASED_OWN);
     assert_true(lock.inside == thread_number());
     assert_false(lock.lock.held);
-    biased_give(&lock, thread_number());
+    biased_lock_give(&lock, thread_number());
     assert_true(lock.inside == 0);
 }
 
 RNL_TEST(who_only_visits_becomes_no_owner)
 {
     open_fences();
-    biased_take(&lock, thread_number(), BIASED_VISIT);
+    biased_lock_take(&lock, thread_number(), BIASED_VISIT);
     assert_true(lock.lock.held);
-    biased_give(&lock, thread_number());
+    biased_lock_give(&lock, thread_number());
     assert_true(lock.owner == 0);
     assert_false(lock.lock.held);
 }
@@ -78,12 +78,12 @@ RNL_TEST(a_guest_waits_until_the_owner_is_out)
     pthread_t guest;
     open_fences();
     take_and_give();
-    biased_take(&lock, thread_number(), BIASED_OWN);
+    biased_lock_take(&lock, thread_number(), BIASED_OWN);
     assert_true(thread_start(&guest, "guest", visit_once, NULL));
     while (lock.owner)  // the guest is at it, and waits
         sched_yield();
     assert_int_equal(atomic_load(&step), 0);
-    biased_give(&lock, thread_number());
+    biased_lock_give(&lock, thread_number());
     assert_int_equal(pthread_join(guest, NULL), 0);
     assert_int_equal(atomic_load(&step), 1);
     assert_true(lock.owner == thread_number());
@@ -92,13 +92,13 @@ RNL_TEST(a_guest_waits_until_the_owner_is_out)
 static void *stay_inside(void *unused)
 {
     (void)unused;
-    biased_take(&lock, thread_number(), BIASED_VISIT);
+    biased_lock_take(&lock, thread_number(), BIASED_VISIT);
     atomic_store(&step, 1);
     await(2);
     for (int i = 0; i < 100; i++)
         sched_yield();
     atomic_store(&step, 3);
-    biased_give(&lock, thread_number());
+    biased_lock_give(&lock, thread_number());
     return NULL;
 }
 
@@ -110,10 +110,10 @@ RNL_TEST(the_owner_waits_for_a_guest)
     assert_true(thread_start(&guest, "guest", stay_inside, NULL));
     await(1);
     atomic_store(&step, 2);
-    biased_take(&lock, thread_number(), BIASED_OWN);
+    biased_lock_take(&lock, thread_number(), BIASED_OWN);
     assert_int_equal(atomic_load(&step), 3);
     assert_true(lock.inside == 0);
-    biased_give(&lock, thread_number());
+    biased_lock_give(&lock, thread_number());
     assert_int_equal(pthread_join(guest, NULL), 0);
 }
 
@@ -178,9 +178,9 @@ static void *own(void *out_count)
     take_and_give();
     atomic_store(&step, 1);
     for (; atomic_load(&step) < 2; ++*times) {
-        biased_take(&lock, thread_number(), BIASED_OWN);
+        biased_lock_take(&lock, thread_number(), BIASED_OWN);
         count_up(1);
-        biased_give(&lock, thread_number());
+        biased_lock_give(&lock, thread_number());
     }
     return NULL;
 }
@@ -194,9 +194,9 @@ static void visit_an_owner(void)
     assert_true(thread_start(&owner, "owner", own, &times));
     await(1);
     for (int i = 0; i < BIASED_GUESTS_MOST; i++) {
-        biased_take(&lock, thread_number(), BIASED_VISIT);
+        biased_lock_take(&lock, thread_number(), BIASED_VISIT);
         count_up(LONG);
-        biased_give(&lock, thread_number());
+        biased_lock_give(&lock, thread_number());
     }
     atomic_store(&step, 2);
     assert_int_equal(pthread_join(owner, NULL), 0);
@@ -207,9 +207,9 @@ static void *take_often(void *unused)
 {
     (void)unused;
     for (int i = 0; i < ROUNDS; i++) {
-        biased_take(&lock, thread_number(), BIASED_OWN);
+        biased_lock_take(&lock, thread_number(), BIASED_OWN);
         count_up(1);
-        biased_give(&lock, thread_number());
+        biased_lock_give(&lock, thread_number());
     }
     return NULL;
 }
@@ -239,10 +239,10 @@ RNL_TEST(one_at_a_time_is_in_without_the_systems_help)
 {
     for (int i = 0; i < LOCKS; i++) {
         open_fences();
-        atomic_store(&often.fence_mode, FENCE_LOCAL);
+        atomic_store(&read_mostly.fence_mode, FENCE_LOCAL);
         visit_an_owner();
         open_fences();
-        atomic_store(&often.fence_mode, FENCE_LOCAL);
+        atomic_store(&read_mostly.fence_mode, FENCE_LOCAL);
         take_together();
     }
 }
