@@ -38,9 +38,9 @@ void asymmetric_fence_heavy(void)
     if (mode == FENCE_LOCAL ||
         (mode == FENCE_REMOTE && barrier(PRIVATE_EXPEDITED)))
         return;
-    // A sandbox that came later forbids it: threads that passed
-    // asymmetric_fence_light already are given the time that a fence of theirs
-    // would have taken, by everyone who needs it of them.
+    // If a sandbox that came later forbids the call, threads that already
+    // passed asymmetric_fence_light get the time that a fence would have taken;
+    // each heavy side waits that long.
     if (mode == FENCE_REMOTE)
         atomic_compare_exchange_strong(&read_mostly.fence_mode, &mode,
                                        FENCE_SETTLING);

@@ -1,6 +1,6 @@
-// Fences for two threads of which each writes a word and then reads the
-// other's, where one is in a hurry and the other is not: at least one of them
-// sees what the other wrote. (Known as asymmetric fences.)
+// Asymmetric fences, for two threads that each write a word and then read the
+// word of the other thread, the light side often and the heavy side rarely: at
+// least one of the threads sees the write of the other.
 #pragma once
 
 #include "base/read_mostly.h"

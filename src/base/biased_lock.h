@@ -1,8 +1,7 @@
-// A lock that nearly always the same thread takes, its owner: it pays no atomic
-// exchange. Another thread, a guest, pays microseconds instead; where guests
-// come again and again, nobody is the owner any more, and it is an ordinary
-// lock. For short critical sections: who waits spins. (Known as biased
-// locking.)
+// A lock biased to its owner, the thread that nearly always takes the lock
+// without an atomic exchange. Any other thread, a guest, pays microseconds;
+// after many guests the bias ends and the lock is ordinary. For short critical
+// sections, since waiting threads spin. (Biased locking.)
 #pragma once
 
 #include "base/fail.h"
@@ -14,14 +13,14 @@ struct biased_lock {
     uint32_t guests;            // so far; under `lock`, as is the next
     uint64_t suspended;         // the owner while a guest is in
     _Atomic uint64_t owner;     // its thread's number; 0: none
-    _Atomic uint64_t inside;    // the owner's number while it is in as such
+    _Atomic uint64_t inside;    // the owner's number while inside by bias
 };
 
 #define BIASED_GUESTS_MOST 16
 
-// The first who will take it often is its owner, and nobody else ever: an owner
-// may come late and say for a moment that it is in, which would wipe out what
-// another one says. Of visits those that are rare do not count.
+// The first frequent taker becomes the owner. Ownership never moves: a late
+// former owner could overwrite the new owner's `inside`. Rare visits do not
+// count as guests.
 enum biased_role { BIASED_OWN, BIASED_VISIT, BIASED_RARELY };
 
 void biased_lock_take_slowly(struct biased_lock *lock, uint64_t me,
@@ -29,7 +28,7 @@ void biased_lock_take_slowly(struct biased_lock *lock, uint64_t me,
 void biased_lock_give_slowly(struct biased_lock *lock);
 
 // `me` is the calling thread's number, here and below. Either the owner sees
-// that it is none now, or the guest sees that it is in.
+// that the bias is suspended, or the guest sees the owner inside.
 static inline bool biased_lock_enter(struct biased_lock *lock, uint64_t me)
 {
     if (__builtin_expect(atomic_load_explicit(&lock->owner,

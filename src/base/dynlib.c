@@ -73,7 +73,7 @@ void dynlib_after_fork_in_parent(void)
     may_give = false;
 }
 
-// Whoever has it is not there.
+// The thread that holds the lock does not exist in the child.
 void dynlib_after_fork_in_child(void)
 {
     lock_give(&loading);

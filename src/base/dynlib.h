@@ -3,9 +3,9 @@
 
 #include "base/text.h"
 
-// Opens the first of `names`, NULL at the end, that there is, for good. What
-// was tried, and what the system said, is added to `tried`. NULL when there is
-// none.
+// Opens the first library of `names` that exists, for good; NULL ends the list.
+// Adds the names tried, with the system's reasons, to `tried`. NULL if none
+// exists.
 void *dynlib_open(const char *const *names, struct text *tried);
 
 // Loads and unloads what a program loads again and again. The system's loader

@@ -3,9 +3,9 @@
 
 #include <stdbool.h>
 
-// Not in a program that has more rights than who started it (setuid, file
-// capabilities): variables name programs and libraries that would be run with
-// these.
+// False in a program with more rights than its user (setuid, file
+// capabilities): variables name programs and libraries that would run with
+// these rights.
 bool env_is_trusted(void);
 
 // getenv; NULL for all where they are not believed.

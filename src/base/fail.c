@@ -14,8 +14,8 @@ _Thread_local struct thread_state thread_state
         .callback_depth = THREAD_NEW,
 };
 
-// Where the strings of `error` live. The log alone can be long, so it is
-// allocated apart; one that finds no memory is dropped, never the failure.
+// Storage of the strings of `error`. The log can be long, so it is allocated
+// apart; without memory the log is dropped, never the failure.
 struct failure_text {
     rnl_error error;
     char message[1024];
@@ -28,11 +28,11 @@ struct failure_text {
     char *log;
 };
 
-// Small libraries leave room for little thread-local storage when they are
-// loaded late, so it is allocated, by the C library since it outlives every
-// object. Threads that find no memory share one.
-// A call has one, and callbacks and what goes on beside the call have others:
-// what they fail at is none of the call's failures.
+// Allocated, because libraries that are loaded late get little thread-local
+// storage; by the C library, since this storage outlives every object. Threads
+// without memory share a record. A call has a record, and callbacks and work
+// beside the call have separate ones: their failures are not failures of the
+// call.
 enum { LEVELS = 3 };
 static _Thread_local struct failure_text *own[LEVELS]
     __attribute__((tls_model("initial-exec")));
@@ -327,8 +327,8 @@ rnl_status fail_with(const rnl_error *details)
     return details->status;
 }
 
-// Once in a thread: one that calls again after it was taken off the list might
-// end unnoticed.
+// Once in a thread: after leaving the list, a thread that calls again might end
+// unnoticed.
 rnl_status enter_first_or_refuse(const char *function)
 {
     const char *around = thread_state.function;

@@ -1,5 +1,5 @@
-// What every launch goes through lies together: behind a driver's call its
-// cache lines and pages are cold, and each costs a launch.
+// Data that every launch reads lies together: after a driver's call cache lines
+// and pages are cold, and each costs the launch a miss.
 #pragma once
 
 #include <stdatomic.h>

@@ -1,4 +1,4 @@
-// While it is under way: what is captured, refused, and made invalid.
+// Recording: calls on captured streams become nodes.
 
 #include "core/graph/graph.h"
 #include "core/graph/node_params.h"

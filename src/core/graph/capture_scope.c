@@ -134,8 +134,8 @@ rnl_status rnl_stream_begin_capture(rnl_stream handle,
 
 // --- End -------------------------------------------------------------------
 
-// Marks the nodes of `set` and all that come before them, as far as they are of
-// this capture: those come after nodes that are older.
+// Marks the nodes of `set` and all their predecessors, as far as the nodes are
+// of this capture: nodes come after older nodes.
 static void mark_locked(struct graph *graph, const struct node_set *set)
 {
     for (uint32_t i = 0; i < graph->count; i++)
@@ -200,8 +200,8 @@ static void disband_locked(struct capture *capture)
     capture->origin = NULL;
 }
 
-// Takes what was captured out of a graph of the caller's again, with nothing
-// held: what a node keeps may go with it.
+// Removes captured nodes from the caller's graph, without any lock held,
+// because an ending node may end further objects.
 static void cut_nodes(struct graph *graph, uint32_t count)
 {
     struct node removed;

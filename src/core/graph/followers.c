@@ -1,6 +1,6 @@
-// The nodes that come after each node, for the removal of nodes whose followers
-// are far away. Made when it is first needed; edges that were removed since are
-// still in it, one that is added discards it.
+// The successors of each node, for the removal of nodes with distant
+// successors. Built on first use. Removed edges stay in the list; an added edge
+// discards the list.
 #include "core/graph/graph.h"
 
 struct followers {

@@ -3,16 +3,15 @@
 
 #include "core/backend.h"
 
-// A node's handle is the number of its graph and its index there. Neither is
-// ever given twice: what is used up is refused.
+// A node's handle is the number of its graph and its index there. Numbers and
+// indices are never reused; an exhausted range is refused.
 #define GRAPH_INDEX_BITS 26
 #define GRAPH_NODES_MOST (1u << GRAPH_INDEX_BITS)
 #define GRAPH_NUMBER_MOST                                                      \
     ((UINT64_C(1) << (OBJECT_KIND_SHIFT - GRAPH_INDEX_BITS)) - 1)
 #define GRAPH_DEPTH_MOST 64       // what is inside is visited recursively
 
-// What a node does. Never changed once it is made: graphs, their copies and
-// executable graphs share it.
+// The work of a node. Immutable: graphs, copies and executable graphs share it.
 struct node_params {
     _Atomic uint32_t references;
     int priority;
@@ -36,25 +35,25 @@ struct node {
     uint32_t after_count;
     uint32_t after_most, after_free;  // places from `after` on, and before it
     uint32_t before_count;  // nodes that come after it
-    uint32_t later;         // the last one that did, if it is still there
-    uint64_t visit;         // the number of the last one that found it
-    int64_t rank;           // those that it comes after have lower ones
+    uint32_t later;         // last successor, if still there
+    uint64_t visit;         // number of the last visit
+    int64_t rank;           // predecessors have lower ranks
 };
 
 struct graph {
     struct object object;
     const struct backend *backend;
-    uint64_t number;       // in the handles of its nodes; 0: they have none
+    uint64_t number;       // in the handles of its nodes; 0: no handles
     uint64_t copied_from;  // that of the graph it is a copy of
     bool owned;            // by a node or a capture: not the user's to release
     bool body;             // or in one: some kinds are refused
-    struct graph *sibling; // of a body: its node's next one; referenced
-    rnl_graph *handles;    // of a first body: its own and its siblings', for
+    struct graph *sibling; // for a body: the node's next body; referenced
+    rnl_graph *handles;    // for a first body: handles of all bodies, for
     uint32_t handle_count; // the caller; NULL: not asked for
     uint32_t depth;        // how many graphs it is inside of
     struct lock lock;      // guards all below; an inner graph's comes after
     struct capture *capture;  // that is adding to it; NULL
-    struct node *nodes;       // removed ones keep their index
+    struct node *nodes;       // removed nodes keep their index
     uint32_t count, most;
     uint32_t live_count, edge_count;
     uint64_t visits;          // of nodes, numbered from 1 on
@@ -104,8 +103,8 @@ extern _Atomic uint64_t graph_last_number;
 // A graph that has no handle yet; NULL after recording why.
 struct graph *graph_new(struct context *context, const char *label);
 
-// A copy, inner graphs included; likewise. Refused while a capture adds to it.
-// `hidden`: nobody will ever ask for its nodes.
+// A copy with its inner graphs, unpublished. Refused while a capture adds
+// nodes. `hidden`: nobody will ever ask for the copy's nodes.
 struct graph *graph_copy(struct graph *graph, bool hidden);
 
 // Gives handles to a new inner graph and all inside of it.
@@ -135,7 +134,7 @@ rnl_status graph_check_free_locked(const struct graph *graph);
 
 // --- Nodes: of a locked graph ----------------------------------------------
 
-// A node as it is handed over, before it is in a graph.
+// A node before its insertion into a graph.
 struct new_node {
     rnl_node_kind kind;
     struct node_params *node_params;  // both are taken over on success
@@ -172,9 +171,9 @@ const uint32_t *followers_locked(struct graph *graph, uint32_t index,
                                  uint32_t *out_count);
 void followers_discard(struct graph *graph);
 
-// Removes the last node, which no other comes after, if there are more than
-// `count`; false when there are not. The caller finishes it, without the lock,
-// unless it was removed before (kind 0).
+// Removes the last node, which has no successors, if there are more than
+// `count` nodes; else false. The caller finishes the node, without the lock,
+// unless the node was removed before (kind 0).
 bool node_cut_locked(struct graph *graph, uint32_t count,
                      struct node *out_removed);
 
@@ -190,7 +189,7 @@ rnl_status node_read_params(rnl_node_params *params,
 // Refuses parameters of another kind, and kinds that cannot be changed.
 rnl_status node_check_change(const struct node *node, rnl_node_kind kind);
 
-// Gives the node what is in `*given`, and the other way round.
+// Exchanges the work of the node and `*given`.
 void node_exchange(struct node *node, struct new_node *given);
 
 void node_finish(struct node *node);
@@ -201,11 +200,11 @@ const char *node_kind_name(rnl_node_kind kind);
 // The function's name, "copy", "fill", …
 const char *node_what(const struct node *node);
 
-// Prepares ranks for an edge. Refuses one with which a node would come after
-// itself: then all is as it was.
+// Prepares ranks for an edge. Refuses an edge that closes a cycle, without a
+// change.
 rnl_status rank_edge_locked(struct graph *graph, uint32_t from, uint32_t to);
 
-// Of a new node: higher than all that were not moved up.
+// The rank of a new node: above all nodes that were not moved up.
 static inline int64_t rank_new(uint32_t index)
 {
     return (int64_t)index << 20;

@@ -1,6 +1,6 @@
-// Which buffers a graph's nodes create and release, by buffer. Made when it is
-// first asked for, and kept up to date while nodes are added; the removal of
-// such a node discards it.
+// The buffers that a graph's nodes create and release, by buffer. Built on
+// first use and updated for added nodes; the removal of such a node discards
+// the table.
 #include "base/hash.h"
 #include "core/graph/graph.h"
 #include "core/object/object.h"

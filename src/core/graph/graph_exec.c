@@ -115,8 +115,8 @@ static void forget_captured(const struct graph *graph)
     }
 }
 
-// Events that it records stand for work that runs, whatever they were captured
-// for before. A change of the graph may wait for the device, a launch must not.
+// Events that the graph records stand for running work, whatever their capture
+// before. A change of the graph may wait for the device; a launch must not.
 static void note_records(struct graph_exec *exec)
 {
     lock_take(&exec->snapshot_lock);
@@ -124,8 +124,7 @@ static void note_records(struct graph_exec *exec)
     lock_give(&exec->snapshot_lock);
 }
 
-// One that is over when the call returns. RNL_NOT_READY: it needs an op of its
-// own.
+// A launch that ends with the call. RNL_NOT_READY: the launch needs an op.
 static rnl_status inline_launch(struct stream *stream,
                                  struct graph_exec *exec)
 {
@@ -214,7 +213,7 @@ static void exchange(struct graph_exec *exec, struct node *node,
     lock_give(&exec->snapshot_lock);
 }
 
-// Gives the node what is in `*given`, which then holds what was there before.
+// Exchanges the work of the node and `*given`.
 static rnl_status change_locked(struct graph_exec *exec, uint32_t index,
                                 struct new_node *given)
 {

@@ -151,7 +151,7 @@ static rnl_status take_over(struct graph *into, struct graph *from,
 
 // --- Updating --------------------------------------------------------------
 
-// Returns what was there.
+// Returns the former snapshot.
 static struct graph *show(struct graph_exec *exec, struct graph *snapshot)
 {
     struct graph *old = exec->snapshot;
@@ -191,7 +191,7 @@ static rnl_status update_locked(struct graph_exec *exec, struct graph *graph,
         status = refuse(update);
     if (status == RNL_OK)
         status = exchange_snapshot(exec, &next);
-    *old = next;  // or what was to replace it
+    *old = next;  // or the refused replacement
     return status;
 }
 

@@ -211,7 +211,7 @@ static rnl_status add_node(struct graph *graph, const rnl_node *after,
     return status;
 }
 
-// What was made for a node that is not to be.
+// Frees the parts of a refused node.
 static void new_node_drop(struct new_node *node)
 {
     node_params_return_user(node->node_params);
@@ -281,7 +281,7 @@ void node_exchange(struct node *node, struct new_node *given)
     *given = old;
 }
 
-// On success `*node` holds what was there before.
+// On success `*node` holds the former work.
 static rnl_status set_node_locked(struct graph *graph, rnl_node handle,
                                   struct new_node *given)
 {
@@ -358,8 +358,8 @@ static bool edge_is_at(const struct node *node, uint32_t at, uint32_t from)
     return at < node->after_count && node->after[at] == from;
 }
 
-// Edges are in order, and are mostly added and removed at one end or the other:
-// the part before the place moves where it is the shorter one.
+// Edges are ordered, and mostly added and removed at either end: the shorter
+// part before or behind the position moves.
 static bool is_in_front(const struct node *node, uint32_t at)
 {
     return at < node->after_count / 2;
@@ -382,7 +382,7 @@ static void edge_remove_locked(struct graph *graph, struct node *node,
     graph->edge_count--;
 }
 
-// Room for one more edge into the node, in front of the others or behind.
+// Room for another edge into the node, in front or behind.
 static bool grow_after(struct node *node, bool front)
 {
     if (front ? node->after_free > 0 : node->after_count < node->after_most)
@@ -496,14 +496,14 @@ static void part_locked(struct graph *graph, uint32_t from, uint32_t to)
         edge_remove_locked(graph, node, at);
 }
 
-#define LOOKED_AT 8  // nodes behind one, before its followers are listed
+#define LOOKED_AT 8  // nodes searched before the followers are listed
 
 static void detach_locked(struct graph *graph, uint32_t index)
 {
     struct node *node = &graph->nodes[index];
     uint32_t last = graph->count - index > LOOKED_AT ? index + LOOKED_AT
                                                      : graph->count - 1;
-    // Those that come after it are mostly the last one and the next ones.
+    // The successors of a node are mostly its last one and the next nodes.
     if (node->later < graph->count)
         part_locked(graph, index, node->later);
     for (uint32_t i = index; node->before_count > 0 && i < last; i++)

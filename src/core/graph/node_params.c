@@ -1,4 +1,4 @@
-// What a node does: from the caller's parameters to checked operations.
+// From the caller's node parameters to checked operations.
 #include "core/graph/node_params.h"
 
 #include "core/backend.h"
@@ -56,7 +56,7 @@ void node_params_return_user(struct node_params *node_params)
     node_params_unref(node_params);
 }
 
-// Whoever runs them says where.
+// The launch of the graph sets the stream.
 static void take_ops(struct node_params *node_params, struct op *ops)
 {
     node_params->ops = ops;
@@ -273,8 +273,8 @@ rnl_status graph_check_kind(const struct graph *graph, rnl_node_kind kind,
                : RNL_OK;
 }
 
-// What becomes a part of a body is held to the rules of bodies, too. Nobody
-// else has the copy.
+// A graph that becomes part of a body obeys the rules of bodies, too. No other
+// thread has the copy.
 static rnl_status make_body(struct graph *copy)
 {
     rnl_status status = RNL_OK;

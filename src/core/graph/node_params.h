@@ -1,11 +1,11 @@
-// What a node does, and the order of nodes.
+// The work of nodes, and their topological order.
 #pragma once
 
 #include "core/graph/graph.h"
 
 // --- Order -----------------------------------------------------------------
 
-// A graph's nodes in an order that its edges allow, urgent ones first.
+// A graph's nodes in an order that its edges allow, urgent nodes first.
 struct topological_order {
     uint32_t most;       // nodes of the graph, removed ones included
     uint32_t count;      // nodes in `indices`; fewer than live: a circle
@@ -22,8 +22,8 @@ void topological_order_finish(struct topological_order *order);
 
 // --- Recipes ---------------------------------------------------------------
 
-// Checks the parameters of a node of `graph` and makes its node_params and, for
-// CHILD, IF, WHILE and SWITCH, its inner graphs.
+// Checks the parameters of a node of `graph` and makes the node_params and, for
+// CHILD, IF, WHILE and SWITCH, the inner graphs.
 rnl_status node_params_create(struct graph *graph,
                               const rnl_node_params *params,
                               struct new_node *out_node);
@@ -45,12 +45,13 @@ node_params_ref(struct node_params *node_params)
 
 void node_params_unref(struct node_params *node_params);
 
-// The only one, of a call that fails: its user data stays the program's.
+// For a call that fails, with the only reference: the user data stays the
+// program's.
 void node_params_return_user(struct node_params *node_params);
 
 // --- What a node was given (readback.c) ------------------------------------
 
-// The parameters of a node of a locked graph, in terms of what it holds.
+// The parameters of a node of a locked graph, from the objects in the node.
 rnl_status node_read_back(struct node *node, rnl_node_params *params);
 
 void readback_free(struct readback *readback);

@@ -7,13 +7,12 @@
 
 #include <string.h>
 
-// The parameters, kept with the node_params that graphs share. They are
-// immutable, because other threads may read them: if a handle is gone, new ones
-// are made.
+// The parameters, kept with the shared node_params. Immutable, because other
+// threads may read them: if a handle is gone, new parameters are made.
 struct readback {
     struct readback *next;  // an older one
     size_t size;
-    size_t handles;         // that there were of what the node_params keeps
+    size_t handles;         // handles at that time
     rnl_launch launch;
     rnl_args args;
     rnl_copy copy;
@@ -41,8 +40,8 @@ static bool buffer_has(const struct buffer *buffer, const char *address)
     return address >= base && (size_t)(address - base) < buffer->size;
 }
 
-// The buffer that an op keeps and that has the address, if the program still
-// has its handle; it may be a slice.
+// The buffer, or slice, that an op references and that contains the address, if
+// the program still has its handle.
 static const struct buffer *kept_buffer(const struct op *op,
                                         const char *address)
 {

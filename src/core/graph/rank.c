@@ -1,8 +1,7 @@
-// Whether an edge would close a circle. Each node has a rank, and comes after
-// nodes of lower ranks only: an edge from a lower rank to a higher one needs no
-// look at others. For an edge the other way, what comes before its start is
-// moved below its end, as far as it is not there. Then no more is looked at
-// than what lies between the two.
+// Detects edges that close a cycle. Each node has a rank above its
+// predecessors' ranks: an edge from a lower to a higher rank needs no search.
+// For any other edge, the predecessors of the start move below the end as far
+// as needed. The search is limited to ranks between the end and the start.
 #include "core/graph/graph.h"
 
 struct moved {
@@ -68,8 +67,8 @@ static bool make_room(struct move *move)
     return moved && heap;
 }
 
-// Each node is taken off the heap once: what comes after it was higher, and is
-// where it will be by then.
+// Each node leaves the heap once: its successors were higher, and have moved by
+// then.
 static bool lower(struct move *move, uint32_t index, int64_t rank)
 {
     struct node *node = &move->graph->nodes[index];

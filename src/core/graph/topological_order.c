@@ -61,7 +61,7 @@ static void list_followers(struct topological_order *order,
             order->first[graph->nodes[i].after[k] + 1]++;
     for (uint32_t i = 0; i < graph->count; i++)
         order->first[i + 1] += order->first[i];
-    // Filling moves each start to its end, which is the next one's start.
+    // Filling moves each start to its end, which is the next start.
     for (uint32_t i = graph->count; i-- > 0;)
         for (uint32_t k = 0; k < graph->nodes[i].after_count; k++) {
             uint32_t before = graph->nodes[i].after[k];

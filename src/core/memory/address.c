@@ -1,6 +1,6 @@
-// Buffers are found by a walk through all handles, so that creating one costs
-// nothing for it. Programs use few addresses again and again: the buffer that a
-// context found last is looked at first.
+// The buffer of an address is found by a walk through all handles, so that
+// creating a buffer costs nothing extra. Programs reuse few addresses: the
+// buffer that a context found last is checked first.
 #include "core/memory/host_memory.h"
 #include "core/object/buffer_object.h"
 #include "core/object/context_object.h"
@@ -15,8 +15,8 @@ struct range {
     size_t size;
 };
 
-// Another thread may be about to use the memory for another buffer: who finds
-// something looks again once it has a reference.
+// Another thread may be about to reuse the memory for a new buffer: the caller
+// checks again once the buffer is referenced.
 static PEEKS bool covers(const struct buffer *buffer,
                          const struct range *range)
 {

@@ -118,8 +118,9 @@ static bool host_zeroes(const struct buffer *buffer)
                                    buffer->size < ZEROED_BY_WORKERS);
 }
 
-// Memory that is zero is left alone, which leaves its pages untouched. A graph
-// uses the same memory in each launch: there the fill is captured always.
+// Memory that is known to be zero is left alone, which leaves its pages
+// untouched. A graph reuses the memory in each launch: there the fill is always
+// captured.
 static rnl_status zero(struct context *context, struct stream *stream,
                        struct buffer *buffer)
 {
@@ -324,8 +325,8 @@ rnl_status buffer_borrow(struct context *context, struct memory memory,
     return RNL_OK;
 }
 
-// A slice of a slice keeps what that one keeps, not that one: a window that
-// moves along would keep all that it was.
+// A slice of a slice references the whole buffer, not the parent slice: a
+// moving window would otherwise keep all earlier windows.
 static rnl_status slice(struct buffer *parent, rnl_buffer handle, size_t offset,
                         size_t size, rnl_buffer *out_slice)
 {
@@ -379,9 +380,9 @@ static void note_release(struct buffer *buffer)
     set_release_point(buffer, stream_point(stream));
 }
 
-// Noted behind the caller's last reference, not before it: so it counts what
-// other threads enqueued before they gave up theirs, and a handle that is
-// released once too often says nothing about the next buffer there.
+// Noted after the caller's last reference is gone, not before: so the point
+// counts ops that other threads enqueued before their releases, and a surplus
+// release does not change the next buffer in this memory.
 static inline uint64_t take_and_note(struct object *object, rnl_buffer handle)
 {
     uint64_t counts = object_take_user(object, handle, 0);
@@ -404,8 +405,8 @@ rnl_status rnl_buffer_release(rnl_buffer handle)
     return RNL_OK;
 }
 
-// The op keeps the buffer, so the handle can be the caller's again when it is
-// refused. A backend may be through with the op when it has it.
+// The op references the buffer, so the caller can have the handle back after a
+// refusal. A backend may be done with the op when it returns.
 static rnl_status submit_release(struct op *op, struct object *buffer,
                                  rnl_buffer handle)
 {
@@ -449,8 +450,8 @@ rnl_status rnl_enqueue_buffer_release(rnl_stream stream_handle,
     return submit_release(op, buffer, handle);
 }
 
-// Besides the users' reference and the caller's: who is submitting work has one
-// until the stream's count tells of that. Slices do, too.
+// Whether there are references besides the users' and this call's: a submitting
+// thread has one until `enqueued` counts the work. Slices have one, too.
 static bool has_other_references(const struct buffer *buffer)
 {
     uint64_t counts = atomic_load(&buffer->object.counts);
@@ -465,8 +466,8 @@ static bool may_be_in_use(const struct buffer *buffer,
             atomic_load(stream->completed) < atomic_load(&stream->enqueued));
 }
 
-// What was enqueued on the old stream may still use the memory, and a backend
-// may have given up its hold on it, since it was to be freed behind that work.
+// Work on the old stream may still use the memory, and the backend may have
+// given up its reference, because the memory was to be freed after that work.
 static rnl_status hold_for_work(struct buffer *buffer, struct stream *old)
 {
     rnl_status status = stream_flush(old);
@@ -497,7 +498,7 @@ static rnl_status set_release_stream(struct buffer *buffer,
                        "stream");
     if ((status = object_ref_for(&stream->object, "stream")))
         return status;
-    // The point is one of the old stream; those of the new one come later.
+    // The point belongs to the old stream; points of the new stream come later.
     uint64_t point = atomic_exchange(&buffer->release_point, 0);
     struct stream *old = atomic_exchange(&buffer->release_stream, stream);
     struct stream *before = old ? old : buffer->object.context->default_stream;
@@ -505,7 +506,8 @@ static rnl_status set_release_stream(struct buffer *buffer,
         return RNL_OK;
     status = hold_for_work(buffer, before);
     if (status != RNL_OK) {
-        // Work of the old stream may use it yet, so it stays that one's.
+        // Work of the old stream may still use the buffer, so the old stream
+        // stays.
         stream = atomic_exchange(&buffer->release_stream, old);
         set_release_point(buffer, point);
         object_unref(&stream->object);
@@ -557,7 +559,7 @@ static void describe_buffer(struct buffer *buffer, rnl_buffer_info *info)
     };
 }
 
-// Kept meanwhile: several fields are read, and they must be of one buffer.
+// The buffer is referenced meanwhile: all fields must be of the same buffer.
 rnl_status rnl_buffer_get_info(rnl_buffer handle, rnl_buffer_info *out_info)
 {
     rnl_status status = ENTER();

@@ -8,7 +8,7 @@
 struct buffer *buffer_new(struct context *context, rnl_memory_kind kind,
                           size_t size, const char *label);
 
-// Frees the host copy of a mapping, where there is one.
+// Frees the host copy of a mapping, if any.
 void map_shadow_end(struct buffer *buffer);
 
 // A buffer, not yet published, that borrows `memory` and keeps `owner` alive.

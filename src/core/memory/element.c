@@ -26,7 +26,7 @@ static bool is_free(rnl_element element)
     return element <= RNL_ELEMENT_UINT8;
 }
 
-// Integers of one size are one group, and each other kind is one.
+// Integers of a size are one group; each further kind is a group of its own.
 static unsigned group_of(rnl_element element)
 {
     return element <= RNL_ELEMENT_UINT64 ? (element + 1) & ~1u : element;

@@ -1,5 +1,4 @@
-// Raw page-locked memory and registered ranges: a context knows what it gave
-// and what it was told.
+// Page-locked host memory and registered ranges, as a context knows them.
 #include "core/memory/host_memory.h"
 
 #include "core/backend.h"
@@ -15,19 +14,19 @@ struct host_point {
     uint64_t stream, point;
 };
 
-// In a treap: by address a search tree, by weight a heap, so that its depth is
-// that of a random tree whatever the order in which ranges come and go.
+// A treap: a search tree by address and a heap by weight, so that the depth is
+// that of a random tree for any order of insertions and removals.
 struct host_range {
     char *start;
     size_t size;
     struct memory memory;  // of an allocation
     bool allocated;        // else registered
     struct host_range *left, *right;
-    char *reach;           // where it, or one below it, ends last
+    char *reach;           // largest end in this subtree
     struct host_range *next;    // of those kept
     struct host_point *points;  // by falling number of the stream
     uint32_t count, most;
-    bool unknown;               // what it waits for was not noted
+    bool unknown;               // its release points were not noted
     bool waits;                 // as looked at last
 };
 
@@ -115,8 +114,8 @@ static struct host_range *take_kept(struct context *context)
     return range;
 }
 
-// Work that is in flight may use the memory by its address. True where there is
-// any: the range is kept.
+// Work in flight may use the memory by its address. True if there is such work:
+// the range is kept.
 static bool keep_for_work(struct context *context, struct host_range *range)
 {
     range->count = 0;
@@ -128,8 +127,7 @@ static bool keep_for_work(struct context *context, struct host_range *range)
     return waits;
 }
 
-// True where it still is, as the first one, or as the last where that is noted
-// only now.
+// True while the first stream, or the last stream noted now, has work left.
 static bool keep_on(struct context *context, struct host_range *range)
 {
     if (range->unknown)
@@ -141,8 +139,7 @@ static bool keep_on(struct context *context, struct host_range *range)
     return range->waits;
 }
 
-// They go in the order in which they were freed, so that a call looks at one
-// that still waits.
+// Ranges are freed in order, so a call looks at a single waiting range.
 void host_ranges_collect(struct context *context)
 {
     struct host_range *range;
@@ -208,7 +205,7 @@ static struct host_range *merge(struct host_range *left,
     return right;
 }
 
-// Into those that come before `range`, and the others.
+// Splits into the ranges before `range`, and all later ranges.
 static void split(struct host_range *tree, const struct host_range *range,
                   struct host_range **left, struct host_range **right)
 {
@@ -253,8 +250,8 @@ static struct host_range *without(struct host_range *tree, const char *start,
     return tree;
 }
 
-// A range that begins before `end`, has the byte at `start` or one behind it,
-// and `size` bytes from there on; NULL if there is none.
+// A range that begins before `end` and contains the byte at `start` or later,
+// and `size` bytes from there; NULL if none does.
 static const struct host_range *find(const struct host_range *tree,
                                      const char *start, const char *end,
                                      size_t size)

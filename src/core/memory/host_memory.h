@@ -18,8 +18,8 @@ void host_ranges_finish(struct context *context);
 void host_ranges_collect(struct context *context);
 
 // Whether all of these bytes, at least 1, lie in one piece of memory that the
-// context knows: a live buffer whose memory it may use, or memory that it
-// allocated or registered. `*out_buffer` is the buffer, kept for the caller, or
-// NULL where there is none.
+// context knows: a live buffer of an accessible context, or allocated or
+// registered host memory. `*out_buffer` is the buffer, referenced for the
+// caller, or NULL for host memory.
 bool address_is_known(struct context *context, const void *start, size_t size,
                       struct object **out_buffer);

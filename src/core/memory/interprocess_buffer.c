@@ -1,6 +1,6 @@
-// Buffers and events that several processes share. Each buffer is memory of its
-// own, outside the pool: what a pool keeps for the next buffer must not be open
-// elsewhere.
+// Buffers and events that several processes share. Each buffer is separate
+// memory, outside the pool, because no pooled memory may be open in another
+// process.
 
 #include "base/clock.h"
 #include "base/hash.h"
@@ -291,7 +291,7 @@ rnl_status rnl_buffer_import(rnl_context handle, const rnl_ipc_handle *given,
         (status = context_need(context, RNL_FEATURE_INTERPROCESS_MEMORY,
                                "context", "interprocess buffers are")))
         return status;
-    memcpy(&wire, given, sizeof wire);  // others may write to it meanwhile
+    memcpy(&wire, given, sizeof wire);  // may change meanwhile
     status = check_wire(context, KIND_BUFFER, &wire);
     return status ? status : import(context, &wire, out_buffer);
 }

@@ -58,7 +58,8 @@ static rnl_status submit_hint(struct stream *stream, enum op_kind kind,
     return op_submit(op);
 }
 
-// What the driver was told of memory stays with it, so no other buffer gets it.
+// Advice to the driver stays with the memory, so no other buffer reuses the
+// memory.
 static void note_hint(struct buffer *whole)
 {
     if (!whole->backend->memory_advise)

@@ -1,5 +1,5 @@
-// Host views of buffers. One whose memory the host cannot reach has a copy, its
-// shadow, while it is mapped.
+// Host views of buffers. If the host cannot reach a buffer's memory, the buffer
+// has a host copy, its shadow, while mapped.
 #include "core/backend.h"
 #include "core/memory/buffer.h"
 #include "core/memory/copy.h"

@@ -10,7 +10,7 @@
 #include "core/stream/op.h"
 #include "core/stream/stream.h"
 
-// What messages call the parts of an operation.
+// Names of the fields of an operation, for messages.
 struct names {
     const char *buffer, *offset, *action, *value;
 };

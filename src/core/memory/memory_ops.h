@@ -3,8 +3,8 @@
 
 #include "core/stream/op.h"
 
-// Checks `count` operations, at least 1, and makes one op of them that keeps
-// their buffers and is not submitted yet. For graph nodes, too.
+// Checks `count` operations, at least 1, and makes an unsubmitted op of them
+// that references their buffers. For graph nodes, too.
 rnl_status memory_ops_create(struct stream *stream, const rnl_value_op *ops,
                      size_t count, struct op **out_op);
 
@@ -27,7 +27,7 @@ static inline void memory_op_write(const struct memory_op *value)
                          __ATOMIC_RELEASE);
 }
 
-// True when what the value waits for is there now.
+// Whether memory has the value that the operation waits for.
 static inline bool memory_op_holds(const struct memory_op *value)
 {
     uint64_t ones = UINT64_MAX >> (64 - value->width);

@@ -45,7 +45,7 @@ static struct pool_request request_of(rnl_memory_kind kind, size_t size)
     return request;
 }
 
-// Where a block is kept: large ones by what they have.
+// The bin that keeps a large block, by its capacity.
 static unsigned large_bin(size_t size)
 {
     size_t capacity;
@@ -405,10 +405,11 @@ static struct buffer *take_slowly(struct context *context,
     }
     if (!found)
         return take_new(context, part, request);
-    // It may be of another part than the one that was entered.
+    // The buffer may be of a part that the caller has not entered.
     struct pool_part *home = found->part;
     biased_lock_take(&home->lock, thread_number(), BIASED_VISIT);
-    pool_part_enter_locked(home, context);  // it cannot fail: `part` holds it
+    pool_part_enter_locked(home, context);  // cannot fail: `part` holds the
+                                            // context
     home->hits++;
     count_live_locked(home, found->capacity);
     uint64_t id = pool_part_next_id_locked(home);
@@ -460,7 +461,7 @@ void memory_pool_give(struct buffer *buffer, struct stream *stream)
 
 // --- The whole pool --------------------------------------------------------
 
-// Moves what may go from one list to another; the bytes are no longer counted.
+// Moves trimmable buffers between lists; their bytes are no longer counted.
 static void trim_list_locked(struct memory_pool *pool, struct buffer **list,
                              size_t keep, struct buffer **to)
 {

@@ -1,4 +1,4 @@
-// The pool of a context: buffers are taken from it and given back to it.
+// The pool of a context.
 #pragma once
 
 #include "core/object/buffer_object.h"
@@ -32,7 +32,7 @@ rnl_status memory_pool_allocate(struct context *context, rnl_memory_kind kind,
 
 // --- Buffers that wait at their release stream (pool_deferred.c) ------------
 
-// What is asked for, and where it is looked for.
+// A request for memory, and the bin to search.
 struct pool_request {
     rnl_memory_kind kind;
     size_t size, capacity;
@@ -47,8 +47,8 @@ static inline bool pool_fits(const struct buffer *buffer,
            buffer->capacity - request->capacity <= request->capacity / 4;
 }
 
-// True when the buffer is at its stream now, from where another thread may
-// already have taken it. `stream` NULL: the default stream.
+// True if the buffer is deferred at its stream, from where another thread may
+// already have taken the buffer. `stream` NULL: the default stream.
 bool pool_defer(struct buffer *buffer, struct stream *stream);
 
 static inline bool pool_has_deferred(struct memory_pool *pool)
@@ -65,7 +65,7 @@ struct buffer *pool_take_ready_locked(struct memory_pool *pool,
 // Has the backend find out how far streams are where something waits.
 void pool_poll_streams(struct context *context);
 
-// One that waits for the stream that the new one is for, or NULL.
+// A deferred buffer of the stream that fits the request, or NULL.
 struct buffer *pool_take_deferred(struct memory_pool *pool,
                                  struct stream *stream,
                                  const struct pool_request *request);

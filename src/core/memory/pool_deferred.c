@@ -7,7 +7,7 @@
 #include "core/stream/release_point.h"
 #include "core/stream/stream.h"
 
-// Of a create: others wait for the lock meanwhile.
+// Bounds the search, because other threads wait for the lock.
 #define LOOKS_MOST 64
 
 static void unlist_locked(struct stream *stream)

@@ -1,5 +1,5 @@
-// Resolves the cluster of a launch, its own or the kernel's __cluster_dims__,
-// and checks it.
+// Resolves and checks the cluster of a launch: the launch's own or the kernel's
+// __cluster_dims__.
 #include "core/module/function.h"
 #include "core/module/launch.h"
 #include "core/object/context_object.h"

@@ -1,6 +1,6 @@
-// Files in one private directory, no locks: a writer makes a file of its own
-// and renames it, so that readers see a whole entry or none. Entries are
-// content-addressed, therefore it does not matter whose rename comes last.
+// Files in a private directory, without locks: a writer renames a finished
+// temporary file, so readers see a whole entry or none. Entries are
+// content-addressed, so the order of renames does not matter.
 #include "core/module/disk_cache.h"
 
 #include "base/alloc.h"

@@ -1,9 +1,9 @@
 // The disk cache of compiled binaries.
 //
-// Safe by construction: an entry is named by the hash of its full key, holds
-// the key and a checksum, and appears under its name only when complete. What
-// does not verify is removed and made again. Nothing here is ever an error: a
-// cache that cannot be used only costs time.
+// Safe by construction: an entry is named by the hash of its full key, contains
+// the key and a checksum, and appears under its name only when complete.
+// Damaged entries are removed and made again. No fault of the cache is an
+// error: an unusable cache only costs time.
 #pragma once
 
 #include "base/text.h"
@@ -28,12 +28,12 @@ void disk_cache_remove(const void *key, size_t key_size);
 // False when no place is known.
 bool disk_cache_path(struct text *path);
 
-// A descriptor of the folder, or -1 where there is none to be trusted, and then
-// why. All that follows goes through it, so that what was checked is what is
-// used.
+// A descriptor of the directory, or -1 with the reason if no directory can be
+// trusted. All later accesses use the descriptor, so the checked directory is
+// the used one.
 int disk_cache_open(const char **out_fault);
 
-// What is in an entry's file.
+// The content of an entry's file.
 struct disk_cache_contents {
     void *file;
     size_t size;
@@ -41,7 +41,7 @@ struct disk_cache_contents {
     size_t key_size;
 };
 
-// False when there is no such file, or no memory.
+// False if the file does not exist or memory is short.
 bool disk_cache_read(int directory, const char *name,
                      struct disk_cache_contents *out);
 void disk_cache_contents_free(struct disk_cache_contents *contents);
@@ -67,7 +67,7 @@ size_t disk_cache_entry_data(size_t key_size);
 char *disk_cache_entry_make(const void *key, size_t key_size, const void *data,
                        size_t size, size_t *out_size);
 
-// Removes what was not used for longest until `most` bytes are left, and what
-// writers that broke off left long ago.
+// Removes the least recently used entries until `most` bytes are left, and old
+// temporary files of broken-off writers.
 void disk_cache_evict(int directory, uint64_t most, uint64_t *out_count,
                 uint64_t *out_size);

@@ -20,7 +20,7 @@
 #define ENTRY_VERSION 1u
 #define ENTRY_SIZE_MAX ((size_t)1 << 30)
 
-// What a file starts with; the key and the data follow.
+// The start of a file; the key and the data follow.
 struct entry_header {
     char magic[8];
     struct hash128 checksum;  // of everything behind it in the file
@@ -56,8 +56,8 @@ bool disk_cache_path(struct text *path)
     return path->length > 0 && !path->failed;
 }
 
-// Creates what is missing of `path`, for us alone; 0 or the first reason why it
-// cannot be.
+// Creates the missing directories of `path`, for this user alone; 0 or the
+// first error.
 static int make_directories(char *path)
 {
     int first = 0;
@@ -148,7 +148,7 @@ bool disk_cache_entry_is_of(const char *file, size_t size, const void *key,
            memcmp(file + sizeof(struct entry_header), key, key_size) == 0;
 }
 
-// What is used stays: its time tells, to a minute.
+// Marks an entry as used, to the minute, so that eviction keeps the entry.
 static void entry_touch(int fd)
 {
     struct stat facts;

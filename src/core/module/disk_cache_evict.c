@@ -1,8 +1,7 @@
-// Looking at the disk cache, and keeping it small.
+// Inspection and eviction of the disk cache.
 //
-// Several processes may do this at once: a file that is gone already is no
-// failure, and one that is removed while another reads it stays whole for that
-// one.
+// Several processes may do this at once: a file that is already gone is no
+// failure, and a file removed during a read stays whole for the reader.
 
 #include "core/module/disk_cache.h"
 #include "core/object/check.h"

@@ -88,7 +88,7 @@ static rnl_status refuse_write(const char *parameter, const char *where,
     return RNL_ERROR_IO;
 }
 
-// Whether there may be more than one text.
+// Whether the destination may get several texts.
 static bool has_several(const rnl_dump *dump)
 {
     return dump->kinds == RNL_DUMP_IR ||
@@ -122,7 +122,7 @@ static const char *comment_of(const struct dumped *one)
                                              : "//";
 }
 
-// Behind whatever the program has printed. No signal ends it where nobody reads
+// After all output of the program so far. A closed pipe raises no signal
 // (file_write).
 static rnl_status print(const struct source *source, const struct dumped *one)
 {

@@ -278,7 +278,7 @@ static bool starts_identifier(char c)
            c == '$';
 }
 
-// What is no plain identifier has to be told to the compiler.
+// A name that is no plain identifier must be given to the compiler.
 static bool is_identifier(const char *name)
 {
     if (!starts_identifier(*name))
@@ -296,7 +296,7 @@ static bool has_expression(const rnl_module_options *options, const char *name)
     return false;
 }
 
-// Whether the files are still those of `hash`; NULL: there are none.
+// Whether the included files still have this hash; NULL: no files.
 static bool files_are(const struct source *source, const struct hash128 *hash)
 {
     struct hash128 now;
@@ -339,15 +339,15 @@ static rnl_status build_function(struct context *context,
     return RNL_OK;
 }
 
-// `files`: the hash of those that a source reads which is not closed. NULL: it
-// is closed, or not known to be otherwise.
+// `files`: the hash of the files that an open source reads. NULL: the source is
+// closed, or not known to be open.
 static rnl_status compile_kept(struct context *context,
                                const struct source *source, const char *name,
                                const struct hash128 *files,
                                rnl_function *out_function);
 
-// A closed source is found, and not looked at, because its key is all that it
-// depends on; so is no other source under such a key.
+// A closed source is found by its key alone, because the result depends on
+// nothing else; no open source has such a key.
 static rnl_status compile_missing(struct context *context,
                                   const struct source *source,
                                   const char *name, struct kept_under kept,

@@ -19,15 +19,16 @@ struct module {
     _Alignas(64) max_align_t native[];
 };
 
-// Of how many arguments on launches have their values packed: drivers copy few
-// as fast one by one; and up to how many bytes, which lie on the stack.
+// From PACKED_LEAST arguments on launches pack their values, because drivers
+// copy few values as fast singly; up to PACKED_MOST bytes, which lie on the
+// stack.
 enum { PACKED_LEAST = 8, PACKED_MOST = 1000 };
 
-// What a launch has to know of a parameter.
+// The facts of a parameter that a launch needs.
 struct packed_parameter {
     uint64_t shape;   // the first one of plain values that fit, with …
-    uint32_t kinds;   // … so many, one behind the other; others: look closer
-    uint32_t offset;  // of its value, where they are copied
+    uint32_t kinds;   // … so many kinds in a row; others are checked in full
+    uint32_t offset;  // in the packed block
 };
 
 static inline uint64_t value_shape(uint32_t kind, uint32_t size)
@@ -41,18 +42,19 @@ static inline bool packed_parameter_fits(const struct packed_parameter *place,
     return value_shape(kind, size) - place->shape < place->kinds;
 }
 
-// Of a value that comes behind others, which end there.
+// Offset of the next parameter in the packed block; the previous parameters end
+// at `end`.
 size_t parameter_offset(const rnl_parameter *parameter, size_t end);
 
 struct function {
     struct object object;
-    // What a launch looks at, in the cache line in which the object ends.
+    // Fields that a launch reads, in the cache line in which the object ends.
     size_t parameter_count;
     struct packed_parameter *packed_parameters;       // one for each parameter
     _Atomic size_t shared_most; // dynamic, that a launch may ask for
     rnl_dim3 most_grid, most_block;  // the device's limits
     uint32_t most_threads;      // of a block
-    bool is_usual;              // its static shared memory fits, and its source
+    bool is_usual;              // static shared memory fits, and the source
                                 // asks for no cluster
     bool takes_plain;           // each is a pointer or a number
     bool packs;                 // launches have them packed (op.h)
@@ -60,8 +62,7 @@ struct function {
     struct module *module;      // referenced; NULL for native functions
     char *name, *symbol;        // the name is the object's label
     rnl_parameter *parameters;  // `type` texts are owned, too
-    // Of values that are copied one behind the other; a power of two, at most
-    // 64.
+    // Size and alignment (a power of two, at most 64) of the packed block.
     size_t values_size, values_alignment;
     rnl_function_info info;     // pointers in it point at the fields above
     _Atomic int carveout;       // percent; RNL_CARVEOUT_DEFAULT: as it likes

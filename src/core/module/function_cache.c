@@ -20,7 +20,7 @@ struct named {
     bool parked;                // nobody but the cache has it
 };
 
-// One source with its module.
+// A source with its module.
 struct cached_source {
     struct cached_source *next;    // in the bucket
     struct cached_source *newer;
@@ -35,7 +35,7 @@ struct cached_source {
 // with the same text at the same place, most often, and comparing the two is
 // faster than making a key.
 struct hint {
-    const char *text;     // only compared: what is there may have changed
+    const char *text;     // compared only: the text may have changed
     size_t length;
     struct cached_source *entry;  // NULL: none
 };
@@ -99,7 +99,7 @@ static void entry_free(struct cached_source *entry)
     mem_release(entry, sizeof *entry + entry->key_size);
 }
 
-// Makes the module an ordinary one again, then lets go of it.
+// Makes the module an ordinary one again, then gives up the reference.
 static void entry_drop(struct context *context, struct cached_source *entry)
 {
     struct module *module = entry->module;
@@ -151,8 +151,8 @@ static struct cached_source *remove_oldest_locked(struct function_cache *table)
 
 // --- Finding ---------------------------------------------------------------
 
-// One reference more for the caller, if others have some; or its first. NULL
-// for a function that is about to be parked.
+// Another reference for the caller; the first if no caller has any. NULL for a
+// function that is about to be parked.
 static rnl_function take_function_locked(struct context *context,
                                          struct named *named)
 {
@@ -232,7 +232,7 @@ static struct cached_source *add_locked(struct context *context,
 void function_cache_add(struct context *context, const struct source_key *key,
                   struct module **module)
 {
-    // What may be needed under the lock is allocated before.
+    // Memory for use under the lock is allocated before.
     struct cached_source *entry = entry_create(key, *module);
     struct function_cache *table = entry ? mem_allocate(sizeof *table) : NULL;
     struct cached_source *evicted = NULL;
@@ -330,9 +330,9 @@ bool function_cache_park(struct function *function)
 
 // --- The context's end -----------------------------------------------------
 
-// Nothing but the cache refers to the modules any more: whatever did kept the
-// context. Each module drops the context as it goes, whose count therefore must
-// not come down to zero a second time.
+// Only the cache refers to the modules now, because every other user kept the
+// context. Each ending module gives up the context, whose count must not reach
+// zero a second time.
 void function_cache_finish(struct context *context)
 {
     struct function_cache *table = context->function_cache;

@@ -13,7 +13,7 @@
 
 #include <string.h>
 
-// For what each launch goes through: it is not to pay for calls.
+// For functions of every launch, to save the calls.
 #define ALWAYS_INLINE inline __attribute__((always_inline))
 
 // --- Shape -----------------------------------------------------------------
@@ -254,8 +254,8 @@ find_value(struct op *op, const struct packed_parameter *place,
 
 #define PACKED_BEHIND sizeof ((rnl_arg *)NULL)->value
 
-// Copies the value to its place in `values`, with what is behind it, or, where
-// that is NULL, tells its address; 0 when it is what a plain parameter takes.
+// Copies the value to its offset in `values`, with the bytes behind, or, if
+// `values` is NULL, stores its address; 0 if a plain parameter takes the value.
 static ALWAYS_INLINE uint64_t take_value(const struct packed_parameter *place,
                                          const rnl_arg *arg, char *values,
                                          const void **addresses, size_t i)
@@ -267,10 +267,10 @@ static ALWAYS_INLINE uint64_t take_value(const struct packed_parameter *place,
     return value_shape(arg[i].kind, arg[i].size) ^ place[i].shape;
 }
 
-// Checks the arguments, whose number is right, and copies their values, what is
-// too much of one to where the next one comes: behind the last there is
-// PACKED_BEHIND. Where `values` is NULL it tells where each value is now: with
-// the caller, or with a buffer that is kept.
+// Checks the arguments, whose number is right, and copies their values. A copy
+// may write past its value into the next one's place; PACKED_BEHIND follows the
+// last. If `values` is NULL, stores the addresses of the values in the caller's
+// memory or in a referenced buffer.
 static ALWAYS_INLINE rnl_status take_values(struct op *op, const rnl_args *args,
                                             char *values,
                                             const void **addresses)
@@ -309,7 +309,7 @@ static ALWAYS_INLINE rnl_status take_values(struct op *op, const rnl_args *args,
 
 // --- The launch ------------------------------------------------------------
 
-// A launch to be made; its shape is checked, its arguments are not.
+// A launch to be made; the shape is checked, the arguments are not.
 struct wanted {
     struct stream *stream;
     struct function *function;
@@ -337,7 +337,7 @@ static struct layout lay_out(const struct wanted *wanted)
     struct layout layout;
     layout.values = mem_align_up(function->parameter_count * sizeof(void *),
                                  function->values_alignment);
-    // What is kept in the op leaves its place here to what lies behind values.
+    // References in the op make room here for the bytes behind the values.
     size_t behind = wanted->kept > OP_INLINE_KEPT ? PACKED_BEHIND : 0;
     layout.kept = mem_align_up(layout.values + function->values_size + behind,
                                sizeof(void *));
@@ -449,8 +449,8 @@ static inline rnl_status read_launch(const rnl_launch **launch,
     return status ? status : options_read(room, sizeof *room, given, "launch");
 }
 
-// Makes all of `kernel` but its arguments, whose number is checked, its cluster
-// and its attributes.
+// Fills in `kernel` except for the arguments, whose number is checked, the
+// cluster and the attributes.
 static ALWAYS_INLINE rnl_status
 check_launch(struct stream *stream, struct function *function,
              const rnl_launch **launch, rnl_launch *room, const rnl_args *args,
@@ -565,8 +565,8 @@ static rnl_status launch_as_ops(struct stream *stream, rnl_function function,
 
 #define AT_ONCE_MOST 128  // arguments
 
-// A launch that is over when the call returns. What it refers to is the
-// caller's, but for buffers, which are kept.
+// A launch that ends with the call. All referenced objects are the caller's;
+// only buffers are referenced by the op.
 struct inline_launch {
     struct op op;
     union {
@@ -577,7 +577,7 @@ struct inline_launch {
     struct launch_extras extras;
 };
 
-// RNL_NOT_READY: it needs ops of its own.
+// RNL_NOT_READY: the launch needs ops of its own.
 static inline rnl_status launch_guarded(struct inline_launch *inline_launch,
                                         struct function *function,
                                         const rnl_launch *launch,

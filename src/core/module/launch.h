@@ -22,8 +22,9 @@ struct launch_extras {
     rnl_launch_attribute items[LAUNCH_ATTRIBUTES_ALL];
 };
 
-// Reads the cluster and the attributes into `kernel`, whose other dimensions
-// are read. RNL_NOT_READY: it needs an op. Where it fails nothing is kept.
+// Reads the cluster and the attributes into `kernel`, whose remaining
+// dimensions are read. RNL_NOT_READY: the launch needs an op. On failure
+// nothing is kept.
 rnl_status launch_read_extras(struct op_kernel *kernel,
                               const rnl_launch *launch, enum launch_way way,
                               struct launch_extras *extras);
@@ -35,17 +36,17 @@ static inline bool launch_attribute_records(const rnl_launch_attribute *given)
            given->id == RNL_LAUNCH_COMPLETION_EVENT;
 }
 
-// The attribute's object instead of its handle, which is all that a launch's
-// attributes have of an event once they are read. The op keeps it.
+// The attribute's event object, which replaces the handle once the attributes
+// are read. The op references the event.
 static inline struct event *
 launch_attribute_event(const rnl_launch_attribute *attribute)
 {
     return (struct event *)(void *)attribute->value.event.event;
 }
 
-// Submits a list whose last op is a launch with attributes, and records the
-// events that it has: by the launch itself where the backend can, otherwise
-// behind it. Takes the list over.
+// Submits a list whose last op is a launch with attributes, and records its
+// events: by the launch itself if the backend can, otherwise after the launch.
+// Takes the list over.
 rnl_status launch_submit_extras(struct stream *stream, struct op *first);
 
 // --- Ops and checks of launches ----------------------------------------------

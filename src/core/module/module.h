@@ -14,10 +14,10 @@ rnl_status module_build(struct context *context, const struct source *source,
 rnl_status function_build(struct module *module, const char *name,
                           struct function **out_function);
 
-// Collects the names of what there is …
+// Collects the names of the kernels or variables …
 void name_add(struct text *names, const char *name);
-// … and records that there is no `what` ("kernel") of the name that was asked
-// for. Frees `names`; `nor`: what to say when there are none.
+// … and records that no `what` ("kernel") has the wanted name. Frees `names`;
+// `nor`: the text if the list is empty.
 rnl_status name_refuse(const char *what, const char *name, struct text *names,
                        const char *nor);
 
@@ -26,12 +26,12 @@ rnl_status name_refuse(const char *what, const char *name, struct text *names,
 rnl_status code_refuse(const struct module *module, rnl_code_kind wanted,
                        rnl_code_kind present, const char *advice);
 
-// Gives a function the attributes that it has when it is made.
+// Resets a function's attributes to their initial values.
 void function_reset(struct function *function);
 
 // Ends one that is parked (compiled.h).
 void function_discard(struct function *function);
 
-// Finds the context and keeps it: compiling takes so long that another thread
-// may release it meanwhile.
+// Finds and references the context: compiling takes so long that another thread
+// may release the context meanwhile.
 rnl_status context_find_ref(rnl_context handle, struct context **out);

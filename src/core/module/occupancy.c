@@ -1,5 +1,4 @@
-// What of a function can be resident at once, and the attributes that decide
-// it.
+// Occupancy of functions, and the attributes that decide it.
 #include "core/backend.h"
 #include "core/module/function.h"
 #include "core/module/launch.h"
@@ -145,7 +144,7 @@ static rnl_status refuse_id(rnl_function_attribute_id id)
                    "%d is no rnl_function_attribute_id", (int)id);
 }
 
-// What the device has besides the static part.
+// The device's shared memory minus the static part.
 size_t function_shared_limit(const struct function *function)
 {
     uint64_t most =
@@ -176,7 +175,7 @@ static rnl_status set_carveout(struct function *function, int64_t value)
     int before = atomic_exchange(&function->carveout, (int)value);
     if (!function->backend->function_occupancy)
         return RNL_OK;
-    // The backend hears of it when it is asked.
+    // The backend reads the attribute when asked for occupancy.
     rnl_status status = ask(function, 1, 0, &ignored);
     if (status != RNL_OK)
         atomic_store(&function->carveout, before);

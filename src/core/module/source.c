@@ -90,7 +90,7 @@ rnl_status source_check(const char *text, const rnl_module_options *given,
         options->name = NAME_DEFAULT;
     if (options->timeout_ns == 0)
         options->timeout_ns = TIMEOUT_DEFAULT_NS;
-    // NVRTC refuses what editors may put there, a byte order mark.
+    // NVRTC refuses a byte order mark, which editors may write.
     if (strncmp(text, "\xEF\xBB\xBF", 3) == 0)
         text += 3;
     *out = (struct source){text, options, dump};
@@ -189,9 +189,9 @@ void source_copy_free(struct source_copy *copy)
 
 // --- The key ---------------------------------------------------------------
 //
-// A list of numbers and of strings, each with its length in front, so that no
-// two different sources have the same bytes. Written once more where the first
-// writing found too little room, and told how much it takes.
+// A list of numbers and length-prefixed strings, so that no two different
+// sources have the same bytes. Written a second time, with the known size, if
+// the first buffer was too small.
 
 struct writer {
     char *data;

@@ -9,12 +9,12 @@
 rnl_status source_check(const char *text, const rnl_module_options *given,
                         rnl_module_options *options, struct source *out);
 
-// Refuses every compiler option that is not one of option_table.h, by its name,
-// and those that mean nothing to the backend.
+// Refuses, by name, every compiler option that is not in option_table.h or
+// means nothing to the backend.
 rnl_status source_check_options(const struct source *source,
                                 const struct backend *backend);
 
-// A copy with everything it points to, in one piece; NULL when memory is short.
+// A deep copy in one allocation; NULL when memory is short.
 struct source_copy {
     struct source source;
     rnl_module_options options;
@@ -39,12 +39,11 @@ bool source_key_make(struct source_key *key, const struct source *source,
                      const char *prefix);
 void source_key_finish(struct source_key *key);
 
-// True when what comes of the source depends on nothing but its key and the
-// compiler: no files from include directories, no absolute includes.
+// True if the result depends only on the key and the compiler: no files from
+// include directories, no absolute includes.
 bool source_is_closed(const struct source *source);
 
-// The hash of all that a source which is not closed can read: every file that
-// it may include, as far as those go, and the places where one could appear
-// that is not there. False when that is not known: a macro names a file, an
-// option does so in a way that is not followed, or there is too much.
+// The hash of all files that an open source may include, transitively, and of
+// the places where a missing file could appear. False if unknown: a macro names
+// a file, an option does so in an unsupported way, or there are too many files.
 bool source_hash_files(const struct source *source, struct hash128 *out_hash);

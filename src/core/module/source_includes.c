@@ -1,6 +1,6 @@
-// The files that a source can read. Which of them a compiler does read depends
-// on its preprocessor, so every name behind an include counts, in each folder
-// where it would be looked for: more than is read, and never less.
+// The files that a source can read. The preprocessor decides which of them a
+// compiler reads, so every name behind an include counts, in each search
+// folder: a superset of the files read.
 #include "base/file.h"
 #include "base/text.h"
 #include "core/backend.h"
@@ -28,8 +28,8 @@ static const char *behind_name(const char *option, const char *const *words,
     return NULL;
 }
 
-// What follows the name of an option with a folder to look for files in, which
-// only those do who ask for one; NULL for other options.
+// The text behind an option that names a search folder, which only such options
+// have; NULL for other options.
 static const char *behind_folder(const char *option)
 {
     static const char *const words[] = {"-I", "--include-path"};
@@ -48,8 +48,8 @@ static const char *behind_file(const char *option)
 
 // --- Words -----------------------------------------------------------------
 
-// The end of `word`, which a backslash may break into lines, where it is next;
-// NULL: it is not there.
+// The end of `word`, possibly split by backslash-newlines, at the next
+// position; NULL if absent.
 static const char *find_word(const char *text, const char *word,
                              const char **out_start)
 {
@@ -97,8 +97,8 @@ static const char *skip(const char *at)
     }
 }
 
-// Whether a word stands where a directive would, or a question for a file: a
-// macro may then be what names it. Rather too often than not.
+// Whether a word stands in the place of a directive or of __has_include: then a
+// macro may name a file. Errs on the safe side.
 static bool is_directive(const char *text, const char *word)
 {
     if (word - text >= 4 && strncmp(word - 4, "has_", 4) == 0)
@@ -267,7 +267,7 @@ static void add_name(struct include_search *search, const char *name,
                      size_t size)
 {
     const rnl_module_options *options = search->options;
-    // What was given lies in a folder of the compiler's.
+    // The name lies in a folder of the compiler's.
     if (!search->folder && goes_up(name, size))
         search->vain = true;
     if (name[0] == '/') {
@@ -323,7 +323,7 @@ static void read_data(struct include_search *search, const void *data,
     mem_release(text, size + 1);
 }
 
-// Notes what is at the path, and reads what that names.
+// Notes the file at the path, and reads its includes.
 static void read_file(struct include_search *search, const char *path)
 {
     void *data = NULL;

@@ -44,7 +44,7 @@ static inline void *buffer_native(struct buffer *object)
     return object->native;
 }
 
-// What a slice is of in the end; any other buffer itself.
+// The whole buffer that a slice lies in; any other buffer is returned as given.
 struct buffer *buffer_whole(struct buffer *buffer);
 
 // Makes a number of RNL_WHOLE, and refuses a range that leaves the buffer.

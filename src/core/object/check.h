@@ -7,24 +7,24 @@
 
 // --- Checks: one per kind; each records the failure and names the parameter --
 //
-// What a check of a kind that is guarded (object.h) gives lives until the call
-// ends, in whatever way. The call says so where it begins, which
-// tools/check_calls.py looks after:
+// A check of a protected kind (object/handle.h) returns an object that lives
+// until the call ends, however the call ends. The call declares this in its
+// first statement, which tools/check_calls.py verifies:
 //
-//     CALL status = ENTER();
+//    CALL status = ENTER();
 //
-// A device lives for ever. An event lives as long as others do not use it
-// again: its own lock tells a call that it is dead by now.
+// A device lives for ever. An event lives until its memory is reused; the lock
+// of the event tells a call that the event is dead.
 
-// What the call guards may end from now on. One that was refused, inside a
-// callback, leaves to the call around it what that guards.
+// Objects that the call protects may end from now on. A call inside a callback
+// is refused and leaves the hazard pointers of the outer call alone.
 static inline void call_end(const rnl_status *status)
 {
     (void)status;
     if (__builtin_expect(thread_state.callback_depth != 0, 0))
         return;
     object_clear_hazard(
-        HAZARD_CONTEXT);  // one by one: no loop at the end of each call
+        HAZARD_CONTEXT);  // no loop, because every call ends here
     object_clear_hazard(HAZARD_STREAM);
     object_clear_hazard(HAZARD_CODE);
     object_clear_hazard(HAZARD_OTHER);
@@ -50,9 +50,8 @@ static inline void call_end(const rnl_status *status)
     OBJECT_CHECK_FOUND(type, type, KIND, object_find(handle, KIND))
 
 // Copies an options struct of any version into `options`, which has the
-// defaults (zeros): a shorter one leaves the rest at its default, a longer one
-// is refused if it asks for something this version does not know. `given` may
-// be NULL.
+// defaults (zeros). A shorter struct leaves later fields at the default; a
+// longer struct is refused if an unknown field is set. `given` may be NULL.
 rnl_status options_read(void *options, size_t size, const void *given,
                         const char *parameter);
 

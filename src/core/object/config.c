@@ -87,8 +87,8 @@ static bool read_flag(const char *name)
     return value != NULL;
 }
 
-// How long a kernel runs before it is compiled for its block size. Enough that
-// what it gains can pay for the compiler.
+// How long a kernel runs before the library compiles the kernel for its block
+// size: long enough for the gain to pay for the compiler.
 static uint64_t read_specialise(void)
 {
     const char *value = env_get("RUNNEL_SPECIALISE");

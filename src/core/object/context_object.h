@@ -43,7 +43,7 @@ struct context {
     rnl_context_options options;  // `label` is in object.label
     void *adopted;                // the vendor's context, its owner's; or NULL
     uint32_t adopted_index;       // its device's, within the api
-    // The newest one: its memory goes with the context.
+    // The newest default stream: its memory goes with the context.
     struct stream *_Atomic default_stream;
     _Atomic bool has_batched;     // a batched stream was created
     struct lock owned_lock;       // guards what goes with the caller's last
@@ -71,7 +71,7 @@ OBJECT_CHECK_HAZARD(other_context, context, OBJECT_CONTEXT, HAZARD_OTHER)
 // True when kernels of `context` may use memory of `owner`.
 bool context_may_use(struct context *context, struct context *owner);
 
-// Fails with "<what> not supported: <why>" where the context does not have it.
+// Fails with "<what> not supported: <why>" if the context lacks the feature.
 rnl_status context_need(struct context *context, rnl_feature feature,
                         const char *parameter, const char *what);
 

@@ -1,5 +1,4 @@
-// Handles: finding the object of a handle, and protecting it from its end for
-// the length of a call.
+// Handles: lookup of the object, and protection from its end during a call.
 #pragma once
 
 #include "base/asymmetric_fence.h"
@@ -16,13 +15,13 @@ struct object_chunk {
     struct object *_Atomic slots[OBJECT_CHUNK_SIZE];
 };
 
-// The first chunk is static, which spares small programs the allocation; most
-// handles are in it, and found without a look at the table, where it is, too.
+// The first chunk is static, which spares small programs the allocation. Most
+// handles are in this chunk and are found without the table of chunks.
 extern struct object_chunk object_first_chunk;
 extern struct object_chunk *_Atomic object_chunks[OBJECT_CHUNKS];
 
-// What lies in the slot of a handle of that kind: an object of a kind, live or
-// not, or NULL.
+// The content of the slot of a handle of that kind: an object, live or dead, or
+// NULL.
 static inline struct object *object_in_slot(const void *handle,
                                             enum object_kind kind)
 {
@@ -50,15 +49,16 @@ static inline bool object_has_handle(const struct object *object,
            (uint64_t)(uintptr_t)handle;
 }
 
-// The object of a handle, NULL when it is not a live one of that kind.
+// The object of a handle; NULL if no live object of that kind has the handle.
 static inline struct object *object_find(const void *handle,
                                          enum object_kind kind)
 {
     struct object *object = object_in_slot(handle, kind);
     if (!object)
         return NULL;
-    // Before the handle is checked: from then on the object is not reused.
-    // Others see it late, but not as late as the quarantine is long.
+    // Published before the handle is checked: from then on the object is not
+    // reused. Another thread sees the store late, but sooner than the
+    // quarantine ends.
     atomic_store_explicit(&thread_state.lookups[kind], object,
                           memory_order_relaxed);
     atomic_signal_fence(memory_order_seq_cst);
@@ -72,10 +72,10 @@ rnl_status object_refuse(const void *handle, enum object_kind kind,
 
 // --- Guards ----------------------------------------------------------------
 //
-// A public call guards what it found of these kinds until it ends. (Known as
-// hazard pointers.) Each place is for one object; the library's own threads
-// guard nothing, and no call guards anything while it calls the caller's code,
-// unless that may not call the library.
+// A public call protects the objects of these kinds that it found, by a hazard
+// pointer, until it ends. Each hazard pointer protects one object. The
+// library's own threads protect nothing, and no call protects anything while it
+// runs the caller's code, unless that code may not call the library.
 
 enum hazard {
     HAZARD_CONTEXT,
@@ -93,8 +93,9 @@ static inline bool object_kind_is_protected(enum object_kind kind)
            kind == OBJECT_MODULE || kind == OBJECT_FUNCTION;
 }
 
-// For a thread that thread_has_hazards. Either whoever ends the object sees the
-// note, or its handle is dead here. The place has to be cleared in any case.
+// For a thread with thread_has_hazards. Either the thread that ends the object
+// sees the hazard pointer, or this thread sees a dead handle. The caller clears
+// the hazard pointer in any case.
 static inline struct object *object_set_hazard(const void *handle,
                                          enum object_kind kind,
                                          enum hazard guard)
@@ -111,7 +112,7 @@ static inline struct object *object_set_hazard(const void *handle,
 // For any other: a reference until object_end_call.
 struct object *object_hold(const void *handle, enum object_kind kind);
 
-// Finds one that does not end before the call does; NULL when it is not live.
+// Finds an object and protects it until the call ends; NULL if it is not live.
 static inline struct object *object_protect(const void *handle,
                                           enum object_kind kind,
                                           enum hazard guard)
@@ -133,8 +134,8 @@ static inline void object_clear_hazard(enum hazard guard)
 
 void object_end_call(void);
 
-// Behind object_clear_hazard. Either this thread sees what was put aside, or
-// who puts it there sees that it is guarded no more.
+// After object_clear_hazard. Either this thread sees the objects that were put
+// aside, or the thread that puts them aside sees the cleared hazard pointer.
 static inline void object_call_ends(void)
 {
     atomic_signal_fence(memory_order_seq_cst);
@@ -149,8 +150,8 @@ static inline void object_unprotect(enum hazard guard)
     object_call_ends();
 }
 
-// Waits until no thread guards it. Only for one whose handle is dead, and where
-// the calling thread guards nothing.
+// Waits until no thread protects the object. The handle of the object is dead,
+// and the calling thread protects nothing.
 void object_await_unprotected(const struct object *object);
 
 // Finds and takes a reference that holds even if another thread releases the
@@ -158,6 +159,6 @@ void object_await_unprotected(const struct object *object);
 struct object *object_find_ref(const void *handle,
                                     enum object_kind kind);
 
-// For walks over all live objects of a kind: the first one at `*index` or
+// For walks over all live objects of a kind: the first object at `*index` or
 // behind, with a reference, and `*index` behind it; NULL at the end.
 struct object *object_next_ref(enum object_kind kind, uint32_t *index);

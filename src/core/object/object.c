@@ -168,9 +168,9 @@ struct object *object_create(struct object_class *class,
     return object;
 }
 
-// The label and pointers stay as they are until the memory is reused, for a
-// thread that still looks; a slot whose generations are used up is retired. Who
-// dropped the last reference may only now come to begin_end.
+// The label and pointers stay until the memory is reused, for a thread that
+// still reads them; a slot without generations left is retired. The thread that
+// gave up the last reference may reach begin_end only now.
 static void bury(struct object *object)
 {
     atomic_store_explicit(&object->counts, OBJECT_ENDS, memory_order_release);
@@ -194,8 +194,8 @@ void object_abandon(struct object *object)
 
 // --- Guards ----------------------------------------------------------------
 
-// Objects that were guarded when their last reference went, linked by
-// next_free: whoever guards nothing any more ends them.
+// Objects that were protected when the last reference went, linked by
+// next_free. A thread that no longer protects them ends them.
 static struct lock aside_lock;  // guards the list and the bit that tells of it
 static struct object *aside;
 
@@ -222,7 +222,7 @@ static bool is_noted(const struct object *object)
     return search.found;
 }
 
-// The object's handle is dead: nobody who does not guard it by now will.
+// The handle of the object is dead: no further thread will protect the object.
 static bool is_guarded(const struct object *object)
 {
     asymmetric_fence_heavy();
@@ -300,15 +300,15 @@ void object_await_unprotected(const struct object *object)
         sched_yield();
 }
 
-// Inside a call that guards something nothing ends: it may be the home of what
-// is guarded, and have to wait for what this very thread guards.
+// A call that protects an object ends nothing: the object to end may own the
+// protected one, and would then wait for this very thread.
 static bool must_wait(const struct object *object)
 {
     return call_guards() || is_guarded(object);
 }
 
-// False when a call that guards it took a reference again, or was the one that
-// dropped the last: then it may be over by now.
+// False if a protecting call took a reference again, or gave up the last one:
+// then the object may be over by now.
 static bool begin_end(struct object *object)
 {
     uint64_t counts = atomic_load(&object->counts);
@@ -320,7 +320,7 @@ static bool begin_end(struct object *object)
     return true;
 }
 
-// Where such references are left, whoever drops the last one begins again.
+// If such references are left, the thread that gives up the last begins again.
 static bool is_unused(struct object *object)
 {
     uint64_t counts = atomic_load(&object->counts);
@@ -353,7 +353,7 @@ static void end(struct object *object)
 {
     if (must_wait(object)) {
         put_aside(object);
-        // Who guarded it may have looked before.
+        // A protecting thread may have looked before.
         if (!must_wait(object))
             finish_aside();
     } else if (is_unused(object)) {
@@ -545,8 +545,8 @@ rnl_status object_release_found(struct object *object, const void *handle,
     return RNL_OK;
 }
 
-// A call that guards an object may keep and drop it until its handle is dead.
-// So long the library's reference stays. False when there is no user.
+// A call that protects an object may ref and unref it until the handle is dead.
+// The library's reference stays until then. False if there is no user.
 static bool release_guarded(struct object *object, const void *handle,
                             bool *out_last)
 {
@@ -633,7 +633,7 @@ static void release_dead_locked(void)
 {
     for (uint32_t i = 0; i < slot_count; i++) {
         struct object *object = slot_object(i);
-        // A retired slot stays: after its last generation there is no next.
+        // A retired slot stays: its last generation has no successor.
         if (!object || object_references(object) > 0 ||
             object->generation >= object_generations)
             continue;
@@ -686,7 +686,7 @@ void object_table_forked(void)
         if (!object || object->class->kind == OBJECT_DEVICE)
             continue;
         uint64_t handle = atomic_exchange(&object->handle, 0);
-        if (handle)  // else it may be one of a grandparent
+        if (handle)  // else a fork of the grandparent
             object->forked_handle = handle;
     }
 }

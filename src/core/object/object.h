@@ -1,16 +1,16 @@
-// Objects and handles.
+// Objects and their references.
 //
 // A handle is 4 bits of kind, 28 bits of generation and 32 bits of index into a
-// table of slots. A slot's memory belongs to one class of object for good: it
-// is reused, with the next generation, but never becomes something else and is
-// not given back while other threads may look at it. So a stale handle is
-// always safe to check, in every build, at the cost of three loads. What a
-// thread has found is noted in its state, and not reused before the thread
-// finds another of that kind.
+// table of slots. The memory of a slot belongs to one class of object for good
+// (type-stable memory): the next generation reuses the memory for the same
+// class, and the memory is freed only when no other thread may read it. So a
+// stale handle is safe to check, in every build, at the cost of three loads. A
+// thread publishes the object that it found last of each kind as a hazard
+// pointer, and the object is not reused until the thread finds another.
 //
-// A call may use what it found in two ways only: it has a reference, or, for
-// the kinds that are guarded, the thread guards the object. An object that is
-// guarded ends with the last of the calls that guard it.
+// A call may use an object in two ways only: the call has a reference, or, for
+// protected kinds, the thread protects the object by a hazard pointer. A
+// protected object ends with the last call that protects it.
 #pragma once
 
 #include "base/alloc.h"
@@ -47,14 +47,14 @@ struct object {
     uint64_t forked_handle;   // in a child: what the handle was in the parent
 };
 
-// Of an object's counts the lowest 31 bits are the library's references, of
-// which the caller's together have one: its memory lives while there are any.
-// What has them takes memory, 24 bytes each as an argument of a launch: 48 GiB
-// of work under way with one and the same buffer before they run over. The next
-// bit says that the last one went while the object may be guarded, and that
-// somebody is to end it, or has: references that the guarding calls take do not
-// end it a second time. Above are the caller's, and the end of the generation
-// that these are of.
+// The counts of an object. The lowest 31 bits count the library's references;
+// all references of the caller together count as one. The memory lives while
+// this count is above 0. Each reference takes memory, 24 bytes as the argument
+// of a launch, so the count overflows at 48 GiB of submitted work with one
+// buffer. The next bit says that the last reference went while the object may
+// be protected, and that a thread ends the object: references taken by
+// protecting calls do not end the object again. Above are the count of the
+// caller's references, and the end of their generation.
 #define OBJECT_ENDS (UINT32_C(1) << 31)
 #define OBJECT_USER_SHIFT 32
 #define OBJECT_TAG_SHIFT 52
@@ -78,24 +78,25 @@ static inline uint64_t counts_new(uint64_t generation)
     return generation << OBJECT_TAG_SHIFT | OBJECT_USER | 1;
 }
 
-// Whether the caller's only one is the library's only one.
+// Whether the caller's only reference is also the library's only one.
 static inline bool counts_are_last(uint64_t counts)
 {
     return (counts ^ counts_new(0)) << (64 - OBJECT_TAG_SHIFT) == 0;
 }
 
-// Dead objects of one class, oldest first. Whoever has it guards it.
+// Dead objects of one class, oldest first. The owner of the list guards it.
 struct object_quarantine {
     struct object *first, *last;
     uint32_t count;
     uint32_t clear_count;  // the first ones, which may be reused
 };
 
-// What the objects of one kind and backend have in common. Static storage.
+// The properties that all objects of one kind and backend share. Static
+// storage.
 struct object_class {
     enum object_kind kind;
     _Atomic size_t size;              // of the whole object
-    void (*finish)(struct object *);  // undoes what its init did
+    void (*finish)(struct object *);  // undoes init
     // optional, before `finish`: true when it keeps the object aside instead,
     // for object_revive or object_discard
     bool (*park)(struct object *);
@@ -115,10 +116,10 @@ struct object_class *object_class_of(struct object_class *class,
                                      const struct object_class *like,
                                      size_t size);
 
-// Creates an object with one reference of the caller, not yet visible: its
-// handle is published by object_publish, which cannot fail. Zeroed beyond the
-// head. NULL after recording why (fail_status): OUT_OF_MEMORY, or
-// INVALID_HANDLE when the context was released meanwhile.
+// Creates an unpublished object with one reference of the caller;
+// object_publish, which cannot fail, makes the handle valid. Zeroed beyond the
+// head. NULL after recording the reason (fail_status): OUT_OF_MEMORY, or
+// INVALID_HANDLE if the context was released meanwhile.
 struct object *object_create(struct object_class *class,
                              struct context *context, const char *label);
 
@@ -140,11 +141,10 @@ static inline void *object_publish(struct object *object)
 // not called.
 void object_abandon(struct object *object);
 
-// For a class that parks. object_bump_generation makes sure that the next
-// handle will be another; false when there is none left: then object_discard.
-// An object that is revived is as object_create leaves it, but for its fields
-// and its label. A parked object has no reference to its context, and
-// discarding drops none.
+// For a class that parks. object_bump_generation makes the next handle differ;
+// false if no generation is left: then object_discard. A revived object is as
+// object_create leaves it, except for its fields and its label. A parked object
+// has no reference to its context, and discarding gives none up.
 extern _Atomic uint32_t object_generations;  // of a slot, before it is retired
 static inline bool object_bump_generation(struct object *object)
 {

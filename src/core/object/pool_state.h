@@ -1,17 +1,17 @@
-// What a context keeps for its next buffers, above every backend.
+// The memory that a context keeps for its next buffers, above every backend.
 //
-// What is kept is whole dead buffers, with their memory: taking one costs one
-// lock and no allocation. Small ones are in parts, one for each of a few
-// threads, so that threads do not meet; a buffer goes back to the part it came
-// from. Large ones share a part, where the best fit is looked for.
+// The pool keeps whole dead buffers with their memory: taking a buffer costs a
+// lock and no allocation. Small buffers are in parts, each for a few threads,
+// so threads do not meet; a buffer returns to its part. Large buffers share a
+// part, which is searched for the best fit.
 //
 // While buffers and events of a part live, the part holds the context's
-// reference for all of them, so that no count is shared by all threads.
+// reference for all of them, so no count is shared by all threads.
 //
-// A buffer whose release stream has not come to the point of the release waits
-// at that stream: new buffers of the stream may have it at once, others once
-// the stream got there. What the pool may not keep waits there, too, before it
-// goes back: it counts as reserved until then.
+// If the release stream of a buffer has not passed the release point, the
+// buffer is deferred at that stream: new buffers of the stream may reuse the
+// memory at once, other buffers once the stream passed the point. Memory that
+// the pool may not keep is deferred, too, and counts as reserved until then.
 #pragma once
 
 #include "base/biased_lock.h"
@@ -48,12 +48,12 @@ struct pool_part {
     struct buffer *bins[POOL_SMALL_BINS];
 };
 
-// The pool is as reusable as its context: never freed while another thread may
-// look at it.
+// The pool is as reusable as its context, and not freed while any thread may
+// read it.
 struct memory_pool {
     // Functions of memory_pool.c, for rooms below. `passed`: streams of the
-    // context got on, and the caller has time for what goes back now.
-    // `stream_finish`: the stream is done with all its work.
+    // context got on, and the caller has time to free memory. `stream_finish`:
+    // all work of the stream is done.
     void (*passed)(struct context *context);
     void (*stream_finish)(struct stream *stream);
     struct pool_part parts[POOL_PARTS];

@@ -3,9 +3,9 @@
 
 #include "core/object/object.h"
 
-// A dead object is not reused before this many others of its class died, nor
-// while a thread has it among what it saw: a call that checked a handle just
-// before its release then still looks at the object that it meant.
+// A dead object is reused only after so many other objects of its class died,
+// and not while a hazard pointer of a lookup names it: a call that checked a
+// handle just before the release then still reads the object that was meant.
 #define QUARANTINE 64
 #define CLEARED_AT_ONCE 32  // since all threads are asked; bits of `seen`
 
@@ -27,8 +27,8 @@ static void note_seen(const struct thread_state *thread, void *argument)
             clearing->seen |= UINT32_C(1) << i;
 }
 
-// Finishes objects that no hazard pointer names: their handles are dead, so no
-// thread can find them again. The others wait once more.
+// Clears objects that no hazard pointer names: the handles are dead, so no
+// thread can find the objects again. All others wait once more.
 static __attribute__((noinline)) void
 clear_some(struct object_quarantine *quarantine, enum object_kind kind)
 {

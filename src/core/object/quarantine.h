@@ -4,8 +4,8 @@
 
 #include "core/object/object.h"
 
-// Keeps dead objects until none of them can be what another thread has found
-// last. take: the oldest one, NULL while none may be reused.
+// Keeps dead objects until no lookup of another thread can name them. take: the
+// oldest object, or NULL while none may be reused.
 static inline void object_quarantine_put(struct object_quarantine *quarantine,
                                    struct object *object)
 {

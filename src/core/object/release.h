@@ -24,7 +24,7 @@ rnl_status object_retain(const void *handle, enum object_kind kind,
 rnl_status object_release(const void *handle, enum object_kind kind,
                           const char *parameter);
 
-// The same, and tells whether it was the caller's last one.
+// The same, and reports whether this was the caller's last reference.
 rnl_status object_release_last(const void *handle, enum object_kind kind,
                                const char *parameter, bool *out_last);
 
@@ -33,7 +33,7 @@ rnl_status object_release_found(struct object *object, const void *handle,
                                 enum object_kind kind, const char *parameter,
                                 bool *out_last);
 
-// The same, but leaves the caller's last one: false when there is no other.
+// The same, but keeps the caller's last reference: false if there is no second.
 bool object_release_but_last(struct object *object, const void *handle);
 
 // Whether the caller has references of the handle's generation: the object may
@@ -45,8 +45,8 @@ static inline bool object_has_users(uint64_t counts, const void *handle)
            (counts ^ generation << OBJECT_TAG_SHIFT) >> OBJECT_TAG_SHIFT == 0;
 }
 
-// The same where the caller has none any more, for a class that keeps_handle:
-// whether there may be one again.
+// The same without references of the caller, for a class that keeps_handle:
+// whether the caller may get a reference again.
 static inline bool object_may_revive(const struct object *object,
                                      uint64_t counts, const void *handle)
 {
@@ -55,11 +55,11 @@ static inline bool object_may_revive(const struct object *object,
            object_has_users(counts + OBJECT_USER, handle);
 }
 
-// The first step of a release, for who does something before the second. Takes
-// one of the caller's references away, and with the last one the library's,
-// too, where that is the last: then nobody else can end the object. Returns the
-// users and references before; 0 when there was none above the `least`. The
-// caller sees what those did who gave back theirs.
+// The first step of a two-step release. Takes a reference of the caller away;
+// with the last, also the library's reference if no other is left, so that no
+// other thread can end the object. Returns the counts before; 0 if the caller
+// had no more than `least`. Acquires the writes of threads that released
+// before.
 static inline uint64_t object_take_user(struct object *object,
                                         const void *handle, uint32_t least)
 {
@@ -82,8 +82,8 @@ static inline uint64_t object_take_user(struct object *object,
     return counts;
 }
 
-// A whole release, for a class that keeps_handle and who has a reference. False
-// when the caller has none; `*out_last`: that was the last one.
+// A whole release, for a class that keeps_handle and a calling thread that has
+// a reference. False if the caller has none; `*out_last`: this was the last.
 static inline bool object_release_kept(struct object *object,
                                        const void *handle, bool *out_last)
 {
@@ -94,8 +94,8 @@ static inline bool object_release_kept(struct object *object,
     return counts != 0;
 }
 
-// Undoes it, where the library's reference stayed; `last`: it was the caller's
-// last one.
+// Undoes object_take_user if the library's reference stayed; `last`: it was the
+// caller's last one.
 static inline void object_undo_take_user(struct object *object,
                                          const void *handle, bool last)
 {

@@ -1,6 +1,6 @@
 // Memory that other processes of the user can open: a file without a name,
-// reached through /proc/<pid>/fd of the process that made it. The kernel checks
-// who may look there, and nothing is left behind when a process is killed.
+// reached through /proc/<pid>/fd of the creating process. The kernel checks
+// access, and nothing is left behind when a process is killed.
 #include "core/object/shared_memory.h"
 
 #include "core/backend.h"
@@ -48,8 +48,8 @@ static rnl_status map_file(int fd, size_t size, struct memory *out_memory)
 
 // --- Making ----------------------------------------------------------------
 
-// Its size is sealed: if another process could shorten it, our next access
-// would be a fault.
+// The size is sealed: if another process could shorten the file, our next
+// access would be a fault.
 static int make_file(const struct key *key, size_t size)
 {
     char name[64];
@@ -117,8 +117,7 @@ static rnl_status cannot_look(int code)
                    strerror(code));
 }
 
-// The file's name shows that the descriptor is still the one that was exported
-// and not any other of the process.
+// The name of the file shows that the descriptor is still the exported one.
 static bool is_file(int fd, const struct key *key, size_t size)
 {
     char link[64], name[64], wanted[96], seen[96];

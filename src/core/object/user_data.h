@@ -5,11 +5,12 @@
 
 #include <runnel/runnel.h>
 
-// An object that ends `pointer` by `destroy` when it ends itself; NULL where
-// there is nothing to call.
+// An object that calls `destroy` on `pointer` at its end; NULL if `destroy` is
+// NULL.
 rnl_status user_data_create(struct context *context, void *pointer,
                             rnl_destroy_fn destroy,
                             struct object **out_object);
 
-// The call that was given it fails: it stays the program's. NULL is fine.
+// The call that got the data fails, so the data stays the program's. NULL is
+// fine.
 void user_data_give_back(struct object *object);

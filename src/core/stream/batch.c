@@ -5,12 +5,12 @@
 #include "core/stream/op.h"
 #include "core/stream/stream.h"
 
-// What a batched stream has collected is submitted as one list. Its lock is
-// held over the backend's submit: otherwise another thread could submit later
-// work in between.
+// A batched stream submits its ops as one list. The batch lock is held over the
+// backend's submit; otherwise another thread could submit later work in
+// between.
 
-// At first few, so that the device has something to do soon, then more; but not
-// so many that it waits long for the last ones.
+// Small batches first, so that the device starts soon, then larger ones, but
+// not so large that the device waits long for the last ops.
 #define BATCH_FIRST 32u  // ops
 #define BATCH_MOST 128u
 
@@ -24,7 +24,8 @@ static void set_count_locked(struct stream *stream, uint32_t count)
     atomic_store_explicit(&stream->batch_count, count, memory_order_release);
 }
 
-// Submits it all. Returns what the backend refused, to be given to abandon.
+// Submits the whole batch. Returns the ops that the backend refused, for
+// abandon.
 static struct op *submit_locked(struct stream *stream, rnl_status *out_status)
 {
     struct op *first = stream->batch;
@@ -36,7 +37,7 @@ static struct op *submit_locked(struct stream *stream, rnl_status *out_status)
     set_count_locked(stream, 0);
     if (*out_status == RNL_OK)
         return NULL;
-    // The calls that gave it returned RNL_OK, so it fails as if it had run.
+    // The calls returned RNL_OK, so the refused ops fail as if they had run.
     stream_set_failure(stream,
                        failure_create(stream, 0, first, *out_status,
                                       rnl_last_error()->message),
@@ -71,7 +72,7 @@ static void append_locked(struct stream *stream, struct op *op)
     set_count_locked(stream, count_of(stream) + 1);
 }
 
-// A graph prepares its launch, and what the backend refuses is refused now.
+// A graph launch is prepared by its submission, so a refusal is reported now.
 static bool goes_alone(const struct op *op)
 {
     return op->kind == OP_GRAPH ||

@@ -1,4 +1,4 @@
-// Capture: what the front door asks before it gives work to a stream.
+// Capture: the checks of public calls before work reaches a stream.
 #pragma once
 
 #include "base/read_mostly.h"
@@ -30,7 +30,7 @@ static inline bool event_is_captured(struct event *event)
 
 // --- Recording (graph/capture_record.c) -------------------------------------
 
-// The functions that add nodes. The graph room is above this one, so the
+// The functions that add nodes. The graph room is above the stream room, so the
 // library installs the table when it is opened.
 struct capture_recorder {
     bool (*ops)(struct op *first, rnl_status *out_status);
@@ -95,8 +95,8 @@ static inline void capture_stream_gone(struct stream *stream)
 rnl_status capture_verify_stream(struct stream *stream);
 rnl_status capture_verify_event(struct event *event);
 
-// For calls that wait for a stream or an event or look at it: refuses captured
-// ones, and any while the calling thread may not make such calls.
+// For calls that wait for or query a stream or an event: refuses captured
+// objects, and every object while the calling thread may not make such calls.
 static inline rnl_status capture_check_stream(struct stream *stream)
 {
     return capture_is_used() ? capture_verify_stream(stream) : RNL_OK;
@@ -131,7 +131,7 @@ struct capture {
     _Atomic uint32_t references;  // the streams' together, and each event's
     uint64_t id;
     rnl_capture_mode mode;
-    uint64_t thread;         // number of the one that began it
+    uint64_t thread;         // number of the beginning thread
     struct stream *origin;   // NULL once it is over
     struct stream **members; // referenced, the origin too
     uint32_t member_count, member_most;

@@ -233,8 +233,8 @@ static __attribute__((noinline)) rnl_status query_slowly(rnl_event handle)
 // Programs poll with it, so the usual case needs no frame.
 rnl_status rnl_event_query(rnl_event handle)
 {
-    // Before anything is found: what a call of a callback finds must not hide
-    // what the call around it is at work with.
+    // Before the lookup: a lookup inside a callback must not overwrite the
+    // hazard pointer of the outer call.
     if (thread_state.callback_depth || capture_is_used())
         return query_slowly(handle);
     thread_state.function = __func__;

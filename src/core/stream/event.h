@@ -1,8 +1,6 @@
-// Events, and the dead ones that a context keeps for its next ones.
-//
-// Dead events that a context keeps for its next ones, in the parts of its pool
-// (memory_pool.h): making and releasing one takes the part's lock, and no
-// count that all threads share.
+// Events, and the dead events that a context keeps for its next ones, in the
+// parts of its pool (object/pool_part.h): creating and releasing an event takes
+// the lock of the part, and no count that all threads share.
 #pragma once
 
 #include "core/stream/stream.h"
@@ -12,7 +10,7 @@ struct event {
     // All that making and releasing one look at is here and in the head.
     const struct backend *backend;
     rnl_event_options options;
-    struct pool_part *part;  // where it is kept once it is dead
+    struct pool_part *part;  // keeps the dead event
     _Atomic bool recorded;   // at least once, on a stream that runs
     _Atomic bool captured;   // it stands for nodes of `capture`
     struct capture *capture; // referenced; guarded by the lock in capture.c
@@ -58,8 +56,8 @@ rnl_status event_refuse_cycle(const struct event *event,
 
 // --- Dead events (event_pool.c) ---------------------------------------------
 
-// An event that is not published yet and has all but options and what its
-// backend adds in event_init. NULL after recording why.
+// An unpublished event without options and without the state of event_init.
+// NULL after recording the reason.
 struct event *event_pool_take(struct context *context, const char *label);
 
 // Keeps an event that has no reference any more and is finished. May end the

@@ -94,8 +94,8 @@ void event_pool_give(struct event *event)
         object_unref(&context->object);
 }
 
-// A late call may have left something in a dead event. Whoever uses it again
-// takes that out.
+// A late call may have left state in a dead event. The next user of the memory
+// clears the state.
 static void empty(struct object *object)
 {
     struct event *event = (struct event *)object;

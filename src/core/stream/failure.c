@@ -8,7 +8,7 @@
 
 #include <stdio.h>
 
-// What is reported when there is no memory to say more: one for each status,
+// Failures for the case that memory is short: one static failure per status,
 // never freed.
 #define COUNT_ONE(name, number, sentence) +1
 static struct failure no_memory[RNL_STATUS_MAP(COUNT_ONE)];

@@ -6,8 +6,8 @@
 
 #include "core/stream/stream.h"
 
-// The first asynchronous failure of a stream, and whose fault it was. Counted:
-// dependent streams share it.
+// The first asynchronous failure of a stream, and the operation at fault.
+// Counted: dependent streams share a failure.
 struct failure {
     _Atomic uint32_t references;
     rnl_status status;
@@ -20,8 +20,9 @@ struct failure {
     char message[512];
 };
 
-// Keeps `failure` (whose reference it takes) unless there is an earlier one.
-// `inherited`: it is of another stream, which this one waits for.
+// Keeps `failure`, whose reference the function takes, unless the stream has an
+// earlier failure. `inherited`: the failure of a stream that this stream waits
+// for.
 void stream_set_failure(struct stream *stream, struct failure *failure,
                         bool inherited);
 
@@ -57,8 +58,8 @@ struct blame {
 struct failure *failure_blame(struct stream *stream, const struct blame *blame,
                               rnl_status status, const char *message);
 
-// What the failure is for `stream`: its own status, or, when another stream
-// failed, RNL_ERROR_DEPENDENCY_FAILED.
+// The status of the failure for `stream`: its own status, or
+// RNL_ERROR_DEPENDENCY_FAILED if another stream failed.
 rnl_status failure_status(const struct failure *failure,
                           const struct stream *stream);
 
@@ -75,8 +76,8 @@ struct failure_span {
     struct failure_span *older;
 };
 
-// The newest 8 spans; without memory for more only the newest one. The owner's
-// lock guards it.
+// The newest 8 spans; only the newest span if memory is short. Guarded by the
+// owner's lock.
 struct failure_history {
     struct failure_span newest;
 };
@@ -85,8 +86,8 @@ struct failure_history {
 struct failure *failure_history_find(const struct failure_history *history,
                                      uint64_t number);
 
-// Adds a span and takes over its reference. `room` is memory for one span, or
-// NULL. Returns spans to be dropped without the lock.
+// Adds a span and takes over its reference. `room` is memory for a span, or
+// NULL. Returns spans for failure_spans_unref without the lock.
 struct failure_span *failure_history_add(struct failure_history *history,
                                          struct failure_span span,
                                          struct failure_span *room);

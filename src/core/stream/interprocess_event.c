@@ -1,9 +1,9 @@
-// The state of an event that processes share is a page that all have mapped.
-// Each record has a number and a place in the page; when it is complete, the
-// number is written there. Waits are waits for that word.
+// The state of an interprocess event is a page that all its processes map. Each
+// record has a number and a slot in the page; a complete record's number is
+// written to the slot. A wait is a wait for this word.
 //
-// Whoever waits looks now and then whether the process that recorded is still
-// alive, and otherwise writes the number in its stead, as a failure.
+// A waiting process checks now and then whether the recording process is alive.
+// If not, the waiter writes the number as a failure.
 #include "core/stream/interprocess_event.h"
 
 #include "base/clock.h"
@@ -96,8 +96,8 @@ static struct process read_process(int fd)
     process.ended = size < 0 && errno == ESRCH;
     text[size > 0 ? size : 0] = '\0';
     const char *rest = strrchr(text, ')');  // the name may hold anything
-    // A process that ended stays as a zombie until its parent has seen it, and
-    // so does the first thread of one that goes on with others.
+    // An ended process stays as a zombie until its parent reaps the process;
+    // the first thread of a living process does, too.
     if (rest && sscanf(rest + 1, " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u "
                                  "%*u %*u %*d %*d %*d %*d %ld %*d %" SCNu64,
                        &state, &threads, &process.start) == 3)
@@ -136,7 +136,7 @@ void shared_events_forked(void)
     atomic_store(&start, 0);
 }
 
-// Whether the one with that number is not the one that began at `began`.
+// Whether the process of that number is not the process started at `began`.
 static bool has_ended(const struct process *process, uint64_t began)
 {
     return process->ended ||
@@ -271,8 +271,8 @@ uint64_t shared_event_claim(struct shared_event *shared, uint64_t *out_older)
     struct record_slot *place = place_of(shared, record);
     struct owner *owner = owner_of(place, record);
     uint64_t older = before(record);
-    // The table forgets who made a record when PLACES * TURNS younger ones are
-    // under way. If that process has ended, this is the last time to see it.
+    // The table forgets the maker of a record after PLACES * TURNS younger
+    // records. If the maker has ended, this is the last chance to notice.
     if (atomic_load(&owner->record) > atomic_load(&place->done))
         look_at_page(page_of(shared));
     *out_older = atomic_load(&place->done) < older ? older : 0;

@@ -1,16 +1,16 @@
-// Events that several processes share (shared_event.c), for backends: the
-// numbers of the records, and who is to be told that one is complete.
+// Events that several processes share (interprocess_event.c), for backends: the
+// numbers of records, and the waits for complete records.
 //
-// A backend writes that a record is complete where its stream gets there, and
-// lets waits end when they find it so. It never has to wait for a lock of
-// another process.
+// A backend writes that a record is complete when its stream reaches the
+// record, and ends waits that find the record complete. No backend ever waits
+// for a lock of another process.
 #pragma once
 
 #include "core/object/pool_state.h"
 
 struct shared_event;  // counted; one of this process for each event object
 
-// A new one, or the one of a key of another process: SHARE_KEY_SIZE untrusted
+// A new event, or the event of another process's key: SHARE_KEY_SIZE untrusted
 // bytes.
 rnl_status shared_event_make(struct shared_event **out_shared);
 rnl_status shared_event_open(const unsigned char *key,
@@ -25,8 +25,8 @@ void shared_event_drop(struct shared_event *shared);  // NULL is fine
 // The number of the newest record of all processes; 0: there was none.
 uint64_t shared_event_last(struct shared_event *shared);
 
-// Takes the next number, for a record of this process. It gets the place of
-// record `*out_older`, which has to be complete before; 0: that it is.
+// Takes the next number, for a record of this process. The record reuses the
+// slot of record `*out_older`, which must complete first; 0: the slot is free.
 uint64_t shared_event_claim(struct shared_event *shared,
                             uint64_t *out_older);
 
@@ -39,8 +39,8 @@ static inline bool shared_event_is_done(struct shared_event *shared,
     return atomic_load(shared_event_word(shared, record)) >= record;
 }
 
-// `failed`: its stream did. A record that still waits for its place can only be
-// given up: shared_events_look then completes it, in its turn, as a failure.
+// `failed`: the stream failed. A record without a slot can only be given up:
+// shared_events_look later completes the record as a failure.
 void shared_event_complete(struct shared_event *shared, uint64_t record,
                            bool failed);
 
@@ -61,8 +61,8 @@ void shared_event_end_wait(struct shared_event *shared);
 // it looks every 20 ms.
 void shared_events_look(void);
 
-// For the host: the state of `*record`, with the failure recorded, after such a
-// look. With 0 it is set to the newest.
+// For the host: the state of `*record` after shared_events_look, with the
+// failure recorded. If `*record` is 0, sets the newest record.
 rnl_status shared_event_query(struct shared_event *shared, uint64_t *record);
 
 // In the child after fork, which is another process.

@@ -10,8 +10,8 @@
 #include "core/stream/stream.h"
 
 // Ops are recycled through small caches, one per thread, that exchange whole
-// batches with a common one: the thread that enqueues and the one that finishes
-// are often not the same.
+// batches with a common cache: the enqueuing and the finishing thread often
+// differ.
 #define BATCH 32
 #define THREAD_MOST (2 * BATCH)
 #define GIVEN_AT_ONCE 64  // batches: some tens of microseconds
@@ -71,7 +71,7 @@ static struct op *op_take(void)
     }
     thread_state.op_cache = op->next;
     thread_state.cached_ops--;
-    op_prefetch(op->next);  // the next one asked for: it is in another's cache
+    op_prefetch(op->next);  // the next op to be used: in another cache
     return op;
 }
 
@@ -255,8 +255,8 @@ rnl_status op_submit(struct op *op)
     if (__builtin_expect(stream_is_captured(stream), 0) &&
         capture_ops(op, &status))
         return status;
-    // What value operations wait for may be up to the caller's next lines, and
-    // a release fails with nothing but its call.
+    // A value may be written by the caller's next lines, and a release fails
+    // only together with its call.
     if (__builtin_expect(config_get()->blocking, 0) &&
         op->kind != OP_MEMORY_OPS && op->kind != OP_RELEASE)
         return op_submit_and_wait(op);
@@ -274,7 +274,7 @@ void op_finish_list(struct op *op)
     }
 }
 
-// One by one, where each is waited for or collected.
+// Op by op, if each is waited for or collected.
 static rnl_status submit_each(struct op *op)
 {
     while (op) {
@@ -300,7 +300,7 @@ rnl_status op_submit_list(struct op *first)
         return status;
     if (config_get()->blocking || stream->flags & RNL_STREAM_BATCHED)
         return submit_each(first);
-    // In one go: no other thread's work comes in between.
+    // In one list: no work of another thread comes in between.
     return submit_now(first);
 }
 

@@ -1,6 +1,5 @@
-// An operation: one piece of work as data. The front door makes it, checked and
-// with everything it needs inside; the backend queues and performs it. The same
-// value will be a graph's node.
+// An operation: a piece of work as data. The front door checks and completes an
+// op; the backend queues and performs the op. A node of a graph keeps ops, too.
 #pragma once
 
 #include "core/object/context_object.h"
@@ -46,8 +45,9 @@ struct op_copy {
     size_t to_row, to_slice, from_row, from_slice;
     struct context *to_context, *from_context;  // NULL: a raw pointer
     bool to_host, from_host;  // a buffer of page-locked memory
-    // Of one that the caller waits for, or NULL. A backend that waits itself
-    // sets it: then it has taken the op over, however it ends.
+    // For a copy that the caller waits for; else NULL. A backend that waits by
+    // itself sets the flag: then the backend has taken over the op, also on
+    // failure.
     bool *awaited;
 };
 
@@ -58,7 +58,7 @@ struct op_fill {
     size_t pattern_size;
 };
 
-// Of managed memory.
+// For managed memory.
 struct op_hint {
     void *address;
     size_t size;
@@ -137,9 +137,8 @@ struct op *op_create(struct stream *stream, enum op_kind kind,
 
 void op_unref_released(const struct op *op, struct object *kept);
 
-// Drops something that an op kept which is submitted, but not done. A release
-// by another thread meanwhile has not seen the op; the op sees that there was
-// one.
+// Gives up a reference of an op that is submitted but not done. A release by
+// another thread meanwhile has not seen the op; the op sees the release.
 static inline void op_unref(const struct op *op, struct object *kept)
 {
     uint64_t counts = atomic_load_explicit(&kept->counts,
@@ -157,8 +156,9 @@ static inline void op_unref(const struct op *op, struct object *kept)
 // nobody else has yet. Ends no object, so it may be called under locks.
 void op_unref_ordered(struct op *op);
 
-// Drops what it keeps and recycles it. Called by the backend, outside its
-// locks, once the op is done, or by the front door for one never submitted.
+// Gives up the op's references and recycles the op. Called by the backend,
+// outside its locks, once the op is done, or by the front door for an op never
+// submitted.
 void op_finish(struct op *op);
 
 // Whether op_finish only gives memory back to a pool: a deleter may wait for
@@ -168,24 +168,23 @@ bool op_calls_nobody(const struct op *op);
 // "copy", "fill", …, or the kernel's name.
 const char *op_name(const struct op *op);
 
-// Gives it to the stream's backend, or to the batch of a batched stream; waits
-// for it when RUNNEL_BLOCKING is set.
+// Gives the op to the stream's backend, or to the batch of a batched stream;
+// waits for the op if RUNNEL_BLOCKING is set.
 rnl_status op_submit(struct op *op);
 
 // The same, and waits for the stream in any case. Takes the op over.
 rnl_status op_submit_and_wait(struct op *op);
 
-// What op_finish and op_submit do, for a list linked by `next`, in its order;
-// may be empty.
+// op_finish and op_submit for a list linked by `next`, in order; may be empty.
 void op_finish_list(struct op *op);
 rnl_status op_submit_list(struct op *op);
 
 // Frees the calling thread's and the common cache of ops.
 void op_trim(void);
 
-// Finished operations are kept for the next ones. A program at rest needs no
-// more of them than fit into 1 MiB: op_free_surplus frees some of the others,
-// for at most 100 us, and tells whether there are more.
+// Finished ops are kept for reuse, but at most 1 MiB of ops while the program
+// is at rest: op_free_surplus frees surplus ops for at most 100 us and returns
+// whether some are left.
 #define OP_BATCHES_AT_REST 64  // of 32 operations: 768 KiB
 extern _Atomic uint32_t op_batches;
 static inline bool op_has_surplus(void)

@@ -5,7 +5,7 @@
 #include "core/stream/op.h"
 #include "core/stream/stream.h"
 
-// What a batch has collected comes before the point, too.
+// Ops of a batch come before the point, too.
 uint64_t stream_point(const struct stream *stream)
 {
     uint64_t point = atomic_load_explicit(&stream->batch_count,
@@ -14,8 +14,8 @@ uint64_t stream_point(const struct stream *stream)
                                         memory_order_relaxed);
 }
 
-// A point may count ops of a batch that were submitted meanwhile, or refused:
-// with an empty batch no other can come before it.
+// A point may count ops of a batch that were submitted or refused meanwhile:
+// with an empty batch, no more ops than `enqueued` can come before the point.
 bool stream_has_passed(const struct stream *stream, uint64_t point)
 {
     const _Atomic uint64_t *completed =

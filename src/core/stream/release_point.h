@@ -6,13 +6,13 @@
 #include "core/stream/op.h"
 #include "core/stream/stream.h"
 
-// How far a stream is once all is done that it was given up to now, and whether
-// it has come that far.
+// The number that the stream's completed count reaches once all present work is
+// done, and whether the count has reached a number.
 uint64_t stream_point(const struct stream *stream);
 bool stream_has_passed(const struct stream *stream, uint64_t point);
 
 // Memory that is freed in the order of this very stream can be given up as soon
-// as the work is submitted: whoever gets it comes later.
+// as the work is submitted: the next user of the memory comes later.
 static inline bool buffer_is_ordered_by(const struct buffer *buffer,
                                     const struct stream *stream)
 {
@@ -25,8 +25,8 @@ static inline bool buffer_is_ordered_by(const struct buffer *buffer,
                                                stream_context(stream);
 }
 
-// Its memory is free behind that operation at the earliest, where both go in
-// the order of one stream.
+// Notes that the buffer's memory is free after `op` at the earliest, if the op
+// is on the buffer's release stream.
 void buffer_note_last_op(struct buffer *buffer, const struct op *op);
 
 // Where slices may be released, too, the latest of all counts.

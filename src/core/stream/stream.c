@@ -45,8 +45,8 @@ static void stream_finish(struct object *object)
     failure_unref(atomic_exchange(&stream->failure, NULL));
 }
 
-// Releases of buffers look at how far the default stream is, without a
-// reference, also where its last one went with the context's handle.
+// Releases of buffers read the progress of the default stream without a
+// reference, also after the last reference went with the context's handle.
 static bool stream_stays(struct object *object)
 {
     struct context *context = object->context;
@@ -75,7 +75,7 @@ int stream_clamp_priority(const rnl_device_info *info, int priority)
     return priority > info->priority_least ? info->priority_least : priority;
 }
 
-// Not yet published. `borrowed`: a vendor's stream, or NULL for one of its own.
+// Not yet published. `borrowed`: a vendor's stream, or NULL for a new one.
 static rnl_status stream_new(struct context *context, void *borrowed,
                              const rnl_stream_options *options,
                              struct stream **out_stream)
@@ -167,8 +167,9 @@ rnl_status default_stream_create(struct context *context)
     return status;
 }
 
-// Buffers that go in the order of the default stream may have a point of the
-// former one, whose work may be under way: the new one comes behind that.
+// Buffers ordered by the default stream may have a release point of the former
+// default stream, whose work may still run: the new stream waits for the
+// former.
 static rnl_status come_behind(struct stream *stream, struct stream *former)
 {
     if (!object_ref_if_alive(&former->object))
@@ -298,8 +299,9 @@ static rnl_status refuse_default(void)
                    "released by itself");
 }
 
-// Whether it is a default stream is asked when one reference is left: a context
-// that goes away says that it is none any more before it gives up its own.
+// Whether the stream is a default stream is checked when one reference is left:
+// an ending context clears the flag before the context gives up its own
+// reference.
 rnl_status rnl_stream_release(rnl_stream handle)
 {
     rnl_status status = ENTER();
@@ -466,7 +468,7 @@ rnl_status rnl_stream_reset_and_wait(rnl_stream handle)
     return status;
 }
 
-// What a batched stream has collected is in flight, too.
+// Collected ops of a batched stream count as in flight, too.
 rnl_status rnl_stream_cancel(rnl_stream handle)
 {
     rnl_status status = ENTER();
@@ -529,8 +531,8 @@ rnl_status rnl_enqueue_external_wait(rnl_stream stream, rnl_event event)
     return status ? status : wait_event(stream, event, true);
 }
 
-// Both may be batched: the one must not overtake its own work, the other has to
-// run.
+// Both streams may be batched: `stream` must not overtake its own work, and the
+// work of `other` has to run.
 static rnl_status join(struct stream *other, void *argument)
 {
     struct stream *stream = argument;

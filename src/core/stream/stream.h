@@ -8,7 +8,7 @@ struct capture;
 struct failure;
 struct op;
 
-// Those that can be set; sync_policy 0 stands for RNL_SYNC_AUTO.
+// Attributes that can be set; sync_policy 0 stands for RNL_SYNC_AUTO.
 struct stream_attributes {
     rnl_access_policy access_policy;
     rnl_sync_policy sync_policy;
@@ -24,8 +24,7 @@ struct node_set {
 
 struct stream {
     struct object object;
-    // What a launch looks at, and those who run it: nothing here is written
-    // with each operation.
+    // Fields that launches and running threads read: no operation writes here.
     const struct backend *backend;
     rnl_stream_flags flags;
     // The backend's stream_submit where it takes launches that borrow (op.h),
@@ -40,7 +39,7 @@ struct stream {
     bool over;                        // a default stream: only its memory is
                                       // left. Guarded by context->owned_lock
     struct stream *next, **link;      // in context->streams
-    // Of a batched stream: what is not submitted yet. The lock guards it, and
+    // Batched streams: the ops not submitted yet. The lock guards the list and
     // the order in which batches are submitted.
     struct lock batch_lock;
     bool batch_closed;                // nobody is left to submit what is added
@@ -53,7 +52,7 @@ struct stream {
     // Operations are numbered from 1 on each stream. `enqueued` is written
     // only by the backend's submit, under its own lock.
     _Atomic uint64_t enqueued;
-    // How far it got, where the backend knows; NULL: work is done when its
+    // Progress of the stream, if the backend knows; NULL: work is done when its
     // submission returns.
     const _Atomic uint64_t *_Atomic completed;
     struct lock failure_lock;         // guards `failure`
@@ -79,9 +78,9 @@ static inline struct context *stream_context(const struct stream *stream)
     return stream->object.context;
 }
 
-// A batched stream submits what it has collected: before anything looks at how
-// far the stream is, or goes past the core's op_submit. What the backend
-// refuses becomes the stream's failure, which is returned.
+// Submits the ops that a batched stream has collected. Called before a query of
+// the stream's progress and before work that bypasses op_submit. A refusal by
+// the backend becomes the stream's failure, which is returned.
 rnl_status batch_flush(struct stream *stream);
 
 static inline rnl_status stream_flush(struct stream *stream)
@@ -91,7 +90,7 @@ static inline rnl_status stream_flush(struct stream *stream)
                : RNL_OK;
 }
 
-// Adds an op, which it takes over, and submits the batch when it is full.
+// Takes over an op and adds it to the batch; submits a full batch.
 rnl_status batch_add(struct op *op);
 
 // The same as batch_flush, and from now on nothing is collected.
@@ -128,7 +127,8 @@ rnl_status stream_create(struct context *context, void *borrowed,
 
 // Makes a context's default stream.
 rnl_status default_stream_create(struct context *context);
-// Gives it up, in two steps: with owned_lock held, and without. NULL: it was.
+// Gives the default stream up, in two steps: with owned_lock held, and without.
+// NULL: already given up.
 struct stream *default_stream_take_locked(struct context *context);
 void default_stream_release(struct stream *stream);
 // Makes another where it was given up, and the caller has a reference again.

@@ -30,7 +30,7 @@ static rnl_status finish(rnl_stream stream, rnl_event start, uint64_t *out_ns)
     return status;
 }
 
-// What was called may have released the stream, or begun a capture.
+// The called function may have released the stream, or begun a capture.
 static rnl_status check_still(rnl_stream stream)
 {
     struct stream *checked;

@@ -21,7 +21,7 @@
 
 #define OBJECT_SIZE_MAX ((size_t)1 << 29)
 
-// Files of the job that are dumps; of IR what their names begin with.
+// Files of the job that are dumps; for IR the prefix of their names.
 #define DUMP_ASSEMBLY "assembly"
 #define DUMP_IR "ir"
 
@@ -35,11 +35,11 @@ enum {
     CODE_LIMIT = 7,
 };
 
-// One run of it.
+// A run of the compiler.
 struct job {
     char program[FIND_PATH_SIZE];
     struct scratch folder;        // holds all files of the job
-    char path[FIND_PATH_SIZE + 16];  // of one of them
+    char path[FIND_PATH_SIZE + 16];  // of a file
     const struct source *source;
     const atomic_bool *stop;      // or NULL
     struct text words;            // the command line, each word with its end
@@ -59,7 +59,7 @@ static rnl_status fail_file(const char *what, const char *path, int error)
 
 static rnl_status folder_make(struct job *job)
 {
-    // Files in it need some room for their names.
+    // The path leaves room for names of files.
     int error = scratch_make(&job->folder, 32);
     return error ? fail_file("making the directory", job->folder.path, error)
                  : RNL_OK;
@@ -91,8 +91,7 @@ static void add_pair(struct job *job, const char *option, const char *value)
     add_word(job, value);
 }
 
-// Headers are files of one folder for the compiler, which is given them as
-// NAME=PATH.
+// Headers are files of a folder for the compiler, passed as NAME=PATH.
 static bool is_file_inside(const char *name)
 {
     size_t size = strlen(name);
@@ -386,8 +385,8 @@ static rnl_status perform(struct job *job, struct compiled_binary *out_binary)
 
 #define VERSION_TIMEOUT_NS UINT64_C(10000000000)
 
-// Of "runnel-cc 5 abi 1 … target native:0123456789abcdef (znver4)" the part
-// before " target " and, without the hash, the part behind it.
+// From "runnel-cc 5 abi 1 … target native:0123456789abcdef (znver4)", takes the
+// part before " target " and, without the hash, the part behind.
 static void read_version(const struct job *job, const char *line,
                          rnl_compiler_info *out_info)
 {

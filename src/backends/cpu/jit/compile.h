@@ -3,7 +3,7 @@
 
 #include "core/backend.h"
 
-// As the hooks of the same names in core/backend.h; the first two are one hook
+// Hooks of core/backend.h by the same names; the first two are a single hook
 // there.
 rnl_status cpu_compiler_identity(struct context *context, char *text,
                                  size_t size);

@@ -59,8 +59,8 @@ static bool search_path(const char *name, char path[FIND_PATH_SIZE],
     return false;
 }
 
-// The library, or the program it is linked into; the caller frees it. Callers
-// of the library may have little stack: paths are on the heap.
+// The path of the library, or of the program with the library linked in; the
+// caller frees the path. On the heap, since callers may have little stack.
 static char *own_path(void)
 {
     Dl_info own, program;
@@ -68,7 +68,7 @@ static char *own_path(void)
         dladdr((const void *)(uintptr_t)&find_compiler, &own) &&
         dladdr((const void *)getauxval(AT_PHDR), &program) &&
         own.dli_fbase != program.dli_fbase && own.dli_fname;
-    // Of a program the loader knows no more than what who started it calls it.
+    // For a program the loader knows only the name that started the program.
     return realpath(is_library ? own.dli_fname : "/proc/self/exe", NULL);
 }
 
@@ -114,7 +114,7 @@ rnl_status find_compiler(char path[FIND_PATH_SIZE])
     const char *configured = config_get()->compiler;
     struct text tried = {0};
     struct stat facts;
-    // A choice of the user's is not overruled by what happens to be there.
+    // The user's choice wins over a compiler that happens to be present.
     bool found = configured ? find_configured(configured, path, &tried)
                             : find_beside(path, &tried) ||
                                   find_installed(path, &tried) ||
@@ -133,8 +133,8 @@ rnl_status find_compiler(char path[FIND_PATH_SIZE])
 
 // --- Identity --------------------------------------------------------------
 //
-// Made of what can be learned without starting a process, so that a start with
-// a warm cache is quick: the program's size and time stand for its contents.
+// Derived without starting a process, so that a start with a warm cache is
+// quick: the program's size and time stand for its contents.
 
 static void add_program(struct text *identity, const char *path)
 {

@@ -1,4 +1,5 @@
-// Where the kernel compiler is, and what it is, without running it.
+// The path and identity of the kernel compiler, found without running the
+// compiler.
 #pragma once
 
 #include "core/backend.h"

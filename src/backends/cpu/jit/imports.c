@@ -1,5 +1,5 @@
-// What an object would take from the process, read as the loader reads it:
-// through the dynamic section, not the table of sections, which may be wrong.
+// The imports of an object, read as the loader reads them: through the dynamic
+// section, not the section table, which may be wrong.
 #include "backends/cpu/jit/imports.h"
 
 #include "compiler/import_table.h"
@@ -45,8 +45,8 @@ static bool read_at(const struct view *view, uint64_t address, void *out,
     return false;
 }
 
-// A name of the object's, at most as long as there is room for. Names that are
-// damaged read as far as they go.
+// A name in the object, cut to the room in the buffer. Damaged names are read
+// up to the damage.
 static const char *name_at(const struct view *view, uint64_t offset,
                            char name[IMPORT_NAME_SIZE])
 {

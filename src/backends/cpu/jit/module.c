@@ -33,7 +33,7 @@ static const rnl_cpu_kernel *find_slow(const rnl_cpu_object *table)
     return NULL;
 }
 
-// One warning for each context, because a program may have many such kernels.
+// Warns once per context, because a program may have many such kernels.
 static void warn_of_tier(struct module *module)
 {
     const rnl_cpu_object *table = table_of(module);
@@ -220,8 +220,8 @@ void cpu_function_finish(struct function *function)
     native->parameters = NULL;
 }
 
-// A core runs one block at a time. Blocks that wait for the grid keep their
-// threads and memory meanwhile.
+// A core runs a single block at a time. Blocks that wait for the grid keep
+// their threads and memory meanwhile.
 rnl_status cpu_function_occupancy(struct function *function,
                                   uint32_t block_threads, size_t shared_size,
                                   struct occupancy *out_occupancy)

@@ -92,7 +92,8 @@ static elf_segment segment_at(const void *elf, const elf_header *header,
     return segment;
 }
 
-// Whether as much memory as it takes is there: the loader does not tell.
+// Whether the memory of the object can be mapped: the loader does not report a
+// lack.
 static bool has_room(const void *elf)
 {
     elf_header header;
@@ -146,7 +147,7 @@ static bool read_section(const void *elf, size_t size,
     return true;
 }
 
-// Whether it has lines for debuggers. Damage means that it has not.
+// Whether the object has debug lines. A damaged object counts as without.
 static bool has_lines(const void *elf, size_t size)
 {
     static const char wanted[] = ".debug_line";
@@ -227,10 +228,10 @@ static void add_bits(struct text *path, uint64_t value)
     text_add_bytes(path, bits, size);
 }
 
-// The loader takes two paths that read the same for one object, and descriptor
-// numbers come again. So the path is spelled in a way of its own each time:
-// with a number never used before, and where this copy of the library lies, for
-// another one in the process counts for itself.
+// The loader takes equal paths for the same object, and descriptor numbers are
+// reused. So each path is spelled uniquely: by a number never used before, and
+// by the address of this copy of the library, because another copy in the
+// process counts for itself.
 static void add_unique_path(struct text *path, int fd)
 {
     static char here;
@@ -240,9 +241,9 @@ static void add_unique_path(struct text *path, int fd)
     text_add(path, "/%d", fd);
 }
 
-// An anonymous file: each load is an instance of its own, and nobody can change
-// it between the check and the load. An errno value where no file could be
-// made; `*library` stays NULL where the loader does not take it, either.
+// Loads from an anonymous file: each load is an instance of its own, and no
+// process can change the file between check and load. An errno value if no file
+// could be made; `*library` stays NULL if the loader refuses the file.
 static int open_in_memory(const void *elf, size_t size, void **library)
 {
     int fd = memfd_create("runnel-module", MFD_CLOEXEC);
@@ -282,8 +283,8 @@ static int load_file(char *path, const void *elf, size_t size, void **library,
     return error;
 }
 
-// Where there is no /proc, or memory may not be executed. The file goes at once
-// if nobody asks for its path.
+// For systems without /proc, or with memory files that may not be executed. The
+// file is removed at once unless the path is wanted.
 static int open_as_file(const void *elf, size_t size, void **library,
                         char **out_path)
 {
@@ -304,15 +305,15 @@ static int open_as_file(const void *elf, size_t size, void **library,
     return error;
 }
 
-// Debuggers find an object by the path that it was loaded from, when they come
-// and not when it is loaded, so it must stay there.
+// Debuggers open an object by the path of its load, possibly long after the
+// load, so the file stays.
 static int open_object(const void *elf, size_t size, void **library,
                        char **out_path)
 {
     int error = 0;
     *library = NULL;
     *out_path = NULL;
-    dlerror();  // what others left there
+    dlerror();  // left by another process
     if (has_lines(elf, size))
         error = open_as_file(elf, size, library, out_path);
     if (!*library)
@@ -345,7 +346,7 @@ static bool is_array_inside(const void *array, size_t count, size_t size,
             is_inside((const char *)array + count * size - 1, base));
 }
 
-// The functions that its form promises, and any other it has.
+// The functions that the kernel's form promises, and optional functions.
 static bool is_code_inside(const rnl_cpu_object *table,
                            const rnl_cpu_kernel *kernel, const void *base)
 {
@@ -411,7 +412,7 @@ static const char *table_fault(const rnl_cpu_object *table)
     return fault ? fault : globals_fault(table, base);
 }
 
-// The instruction sets that it needs, where it tells.
+// The instruction sets that the object needs, if recorded.
 static uint64_t object_needs(const rnl_cpu_object *table)
 {
     return table->struct_size >= offsetof(rnl_cpu_object, thread_offset)
@@ -457,7 +458,7 @@ static rnl_status refuse_open(const void *elf, int error)
     return RNL_ERROR_INVALID_BINARY;
 }
 
-// Where its segments of code are, once it is loaded.
+// The address range of the object's code segments after loading.
 static struct code_range code_of(const void *elf, const void *base)
 {
     elf_header header;

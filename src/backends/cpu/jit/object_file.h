@@ -1,8 +1,8 @@
 // Finished cpu objects: checked, loaded, unloaded.
 //
-// What goes in and out of the library is the ELF object in an envelope with its
-// size and checksum: a damaged file is told before any of it is mapped, because
-// the dynamic loader trusts what it is given.
+// Outside the library the ELF object is in an envelope with its size and
+// checksum: a damaged file is detected before any page is mapped, because the
+// dynamic loader trusts its input.
 #pragma once
 
 #include "backends/cpu/kernel/stop.h"
@@ -10,11 +10,11 @@
 
 #include <runnel/cpu_object.h>
 
-// A loaded object: an instance of its own, with its own variables.
+// A loaded object: an instance with its own variables.
 struct loaded_object {
     void *library;  // dlopen's
     const rnl_cpu_object *table;
-    char *path;     // of its file, which debuggers read; NULL if it has none
+    char *path;     // for debuggers; NULL if there is no file
     struct code_range code;
 };
 
@@ -30,8 +30,7 @@ rnl_status object_file_wrap(const void *elf, size_t size, void **out_data,
 void object_file_unwrap(const void *data, const void **out_elf,
                         size_t *out_size);
 
-// Loads an object from its envelope. RNL_ERROR_INVALID_BINARY when anything is
-// not as it should be.
+// Loads an object from its envelope. RNL_ERROR_INVALID_BINARY for any defect.
 rnl_status object_file_load(const void *data, size_t size,
                        struct loaded_object *out_object);
 void object_file_unload(struct loaded_object *object);

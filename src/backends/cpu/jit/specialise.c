@@ -17,7 +17,7 @@
 enum state {
     WATCHING,  // counting how long it runs
     ASKED,     // in the queue, or being compiled
-    DONE,      // there is code, or there will never be any
+    DONE,      // code is ready, or never will be
 };
 
 struct specialised {
@@ -42,7 +42,7 @@ struct specialiser {
 
 // --- The thread that compiles ----------------------------------------------
 
-// It ends when it has nothing more to do, and is joined by whoever comes next.
+// The thread ends when the queue is empty; the next user joins the thread.
 static struct {
     struct lock lock;  // guards what follows
     struct specialised *first;
@@ -61,7 +61,7 @@ static void maker_forked(void)
     maker.lock = (struct lock){0};
 }
 
-// Another process than the one that started the thread does not have it.
+// A forked child does not have the thread of its parent.
 static void maker_lock(void)
 {
     lock_take(&maker.lock);
@@ -97,7 +97,7 @@ static uint32_t pack(rnl_dim3 block)
 
 #define OPTIONS 3
 
-// The source with the options that ask for one kernel and one block size.
+// The source with the options for a single kernel and block size.
 struct request {
     struct source source;
     rnl_module_options options;
@@ -228,7 +228,7 @@ static struct specialised *next(void)
 static void *run(void *argument)
 {
     (void)argument;
-    setpriority(PRIO_PROCESS, 0, 10);  // of this thread and what it starts
+    setpriority(PRIO_PROCESS, 0, 10);  // of this thread and its children
     struct specialised *specialised;
     while ((specialised = next())) {
         make_or_say(specialised);
@@ -362,7 +362,7 @@ struct specialised *specialiser_find(struct specialiser *specialiser,
     return NULL;
 }
 
-// Takes them out of the queue; true if one of them is being compiled.
+// Takes the kernels out of the queue; true if one is being compiled.
 static bool take_back(const struct specialiser *specialiser)
 {
     maker_lock();

@@ -1,10 +1,10 @@
-// Kernels compiled once more for the block size that they are launched with.
+// Kernels compiled once more for the block size of their launches.
 //
-// A kernel that has run for some time with blocks of one size is compiled for
-// that size alone (`runnel-cc --only-kernel`), by one thread of low priority
-// for all of the process. Blocks that begin later use what comes of it; where
-// nothing does, the general code goes on. docs/decisions/block-size-code.md
-// tells what it gains.
+// A kernel that has run for some time with blocks of a single size is compiled
+// for that size (`runnel-cc --only-kernel`), by a thread of low priority that
+// the whole process shares. Blocks that begin later run the new code; if the
+// compilation fails, the general code goes on.
+// docs/decisions/block-size-code.md has the gains.
 #pragma once
 
 #include "backends/cpu/kernel/block.h"
@@ -16,7 +16,7 @@ struct specialiser;  // of all kernels of a module
 // NULL when the module's kernels are not to be, or cannot be, compiled again.
 struct specialiser *specialiser_open(const rnl_cpu_object *table,
                                const struct source *source);
-// Gives up what is being compiled for them. No kernel of theirs may run.
+// Cancels compilations for the module, whose kernels must not run.
 void specialiser_close(struct specialiser *specialiser);
 
 // NULL when the kernel cannot have any.
@@ -28,8 +28,8 @@ bool specialised_waits(const struct specialised *specialised);
 void specialised_note(struct specialised *specialised, rnl_dim3 block,
                       uint64_t time_ns);
 
-// Whether there is code for blocks of that size, which then stays; lets a run
-// use it.
+// Whether code for blocks of that size exists, which then stays; lets a run use
+// the code.
 bool specialised_is_ready(const struct specialised *specialised,
                           rnl_dim3 block);
 uint32_t specialised_flags(const struct specialised *specialised);

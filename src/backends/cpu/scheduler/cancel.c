@@ -1,6 +1,6 @@
-// Ending what a stream has in flight. Whoever calls only says so: the queue's
-// owner takes waits out of their lists, drops what has not begun and fails the
-// stream, and a waiter has running kernels stopped (kernel/stop.h).
+// Cancelling the ops in flight on a stream. The caller only sets the mark: the
+// queue's owner takes waits out of their lists, drops ops not begun and fails
+// the stream, and the watchdog stops running kernels (kernel/stop.h).
 #include "backends/cpu/kernel/stop.h"
 #include "backends/cpu/scheduler/event.h"
 #include "backends/cpu/scheduler/graph_plan.h"

@@ -19,8 +19,8 @@ rnl_status cpu_event_init(struct event *event)
                : RNL_OK;
 }
 
-// A stream that was told to wait for a promise, as operation `sequence`. Waits
-// of one stream in a row share one.
+// A stream that waits for a promise, as operation `sequence`. Consecutive waits
+// of a stream share an entry.
 struct joined {
     struct joined *next;
     uint64_t stream_id, sequence;
@@ -62,7 +62,7 @@ static rnl_status already_gone(void)
                    "the event was released by another thread during the call");
 }
 
-// Its own wait comes before whatever the stream is given now.
+// The stream's own wait comes before all later ops.
 static __attribute__((noinline)) bool
 waits_for_promise(struct event *event, struct stream *stream)
 {
@@ -106,9 +106,9 @@ static rnl_status make_timestamp(struct event *event, struct stream *stream,
     return RNL_OK;
 }
 
-// Takes over the reference to the stream. Returns the one it had before, which
-// the caller drops outside the lock. The event stays locked while its stamp is
-// submitted, so that the record number in the stamp is this record's.
+// Takes over the reference to the stream. Returns the former stream, which the
+// caller gives up outside the lock. The event stays locked while its timestamp
+// op is submitted, so that the op carries this record's number.
 static rnl_status record_locked(struct event *event, struct stream *stream,
                                 struct op *stamp, bool idle,
                                 struct stream **old)
@@ -222,7 +222,7 @@ void event_write_timestamp(struct op *op)
 
 // --- Recording by graphs ---------------------------------------------------
 
-// Makes room for one more at the end, besides what is promised already.
+// Makes room for another entry at the end, besides the reserved ones.
 static bool reserve_locked(struct cpu_event *cpu)
 {
     uint32_t most = cpu->expected_most, count = cpu->expected_count;
@@ -263,7 +263,7 @@ static bool is_expected_locked(const struct cpu_event *cpu, uint64_t launch)
     return entry && entry->records > 0;
 }
 
-// Removes what nobody needs any more; returns its failure, to be dropped.
+// Removes unused entries; returns a failure for failure_unref.
 static struct failure *tidy_locked(struct cpu_event *cpu,
                                    struct expected_launch *entry)
 {
@@ -349,8 +349,8 @@ static struct stream *arrive_locked(struct event *event, struct stream *failed,
     return old;
 }
 
-// One record less to come; true when it was the last. Takes over the failure
-// and gives what is to be dropped.
+// Counts a record as arrived; true for the last. Takes over the failure and
+// returns references to give up.
 static bool settle_record_locked(struct cpu_event *cpu, uint64_t launch,
                                  struct failure **failure)
 {
@@ -409,8 +409,8 @@ enum point {
     TARGET_ON_STREAM,
 };
 
-// What the event stands for, with a reference to the stream; or the launch
-// that will record it. `waits`: until event_unwait, how that ends is known.
+// The event's target, with a reference to the stream; or the launch that will
+// record the event. `waits`: the launch's result is kept until event_unwait.
 static enum point target_of(struct event *event, bool waits,
                            struct stream **out_stream, uint64_t *out_sequence)
 {
@@ -503,7 +503,7 @@ rnl_status cpu_event_join(struct stream *stream, struct event *event)
         return RNL_OK;
     if (point == TARGET_TO_COME)
         return join_to_come(stream, event, sequence);
-    // The order within one stream is already there.
+    // Ops of the same stream are already in order.
     struct wait wait = {.target = target, .sequence = sequence};
     rnl_status status =
         target == stream ? RNL_OK : queue_add_wait(stream, &wait);
@@ -539,7 +539,7 @@ static void settle(struct op *op, struct stream *stream, uint64_t sequence)
     struct wait *wait = op_wait(op);
     object_ref(&stream->object);
     op->kept[op->kept_count++] = &stream->object;
-    // What comes later on the event's own stream is in order as it is.
+    // Later ops of the event's own stream are in order anyway.
     wait->sequence = stream == op->stream ? 0 : sequence;
     wait->target = stream;
 }

@@ -17,7 +17,7 @@ struct cpu_event {
     bool recorded;
     bool broken;               // a promise released without being recorded
     bool gone;                 // its last reference went during a call
-    struct stream *stream;     // referenced; what it stands for …
+    struct stream *stream;     // referenced; the event's target …
     uint64_t sequence;         // … up to here
     uint64_t time;             // of completion; 0: not yet
     uint64_t record;           // which record `time` is for
@@ -38,28 +38,29 @@ static inline struct cpu_event *event_cpu(struct event *event)
     return event_native(event);
 }
 
-// In shared_event.c: what the functions without `shared_` do, for such events.
+// Functions of interprocess_event.c, which replace the functions of the same
+// names for interprocess events.
 rnl_status cpu_interprocess_record(struct event *event, struct stream *stream);
 rnl_status cpu_interprocess_join(struct stream *stream, struct event *event);
 void cpu_interprocess_timestamp(struct op *op);
 rnl_status cpu_interprocess_query(struct event *event);
 rnl_status cpu_interprocess_wait(struct event *event, uint64_t deadline);
 
-// What the event stands for now, with a reference to its target; all zero:
-// nothing. Ended by event_target_unref.
+// The event's present target, referenced; all zero: none. Ended by
+// event_target_unref.
 struct wait event_target(struct event *event);
 void event_target_unref(const struct wait *point);
 
 // Nobody waits for the event's record by this launch any more.
 void event_unwait(struct event *event, uint64_t launch);
 
-// Takes a WAIT op out of the event's list; false when it is not there.
+// Takes a WAIT op out of the event's list; false if the op is not listed.
 bool event_withdraw(struct op *op);
 
-// For a WAIT on a record that is to come: true with what the event stands for
-// (no target: nothing), or with `*out_broken` when it will never be recorded;
-// false when the op is in the event's list. `*out_lost`: the failure of the
-// launch that was to record it, referenced, or NULL.
+// For a WAIT on a future record: true with the event's target (no target:
+// nothing), or with `*out_broken` if no record will come; false if the op is in
+// the event's list. `*out_lost`: the failure of the launch that should have
+// recorded the event, referenced, or NULL.
 bool event_resolve(struct op *op, bool *out_broken, struct failure **out_lost);
 
 // Makes sure that event_expect cannot fail, or undoes it. False after recording
@@ -67,8 +68,9 @@ bool event_resolve(struct op *op, bool *out_broken, struct failure **out_lost);
 bool event_reserve(struct event *event);
 void event_unreserve(struct event *event);
 
-// A launch under way will record the event, and does so now. `failed`: its
-// stream, when the launch failed, as that operation of it; otherwise NULL.
+// A launch under way will record the event, or has arrived at the record.
+// `failed`: the launch's stream if the launch failed as operation `sequence`;
+// otherwise NULL.
 void event_expect(struct event *event, uint64_t launch);
 void event_arrive(struct event *event, uint64_t launch, struct stream *failed,
                   uint64_t sequence);

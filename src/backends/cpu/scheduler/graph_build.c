@@ -6,8 +6,8 @@
 #include "core/graph/node_params.h"
 #include "core/stream/op.h"
 
-// Where a node begins and ends in the plan; the same but where there are graphs
-// inside of it.
+// The first and last step of a node in the plan; different only for nodes with
+// inner graphs.
 struct span {
     uint32_t first, last;
 };
@@ -22,7 +22,7 @@ static bool is_leaf(const struct node *node)
 static void count(const struct graph *graph, size_t *steps, size_t *edges);
 
 // Counts a step behind the graph `inner`, an edge from the step before the
-// graph to its roots, and from its leaves to that step.
+// graph to its roots, and from its leaves to the step behind.
 static void count_inner(const struct graph *inner, size_t *steps,
                         size_t *edges)
 {
@@ -254,7 +254,7 @@ static void find_straight(struct plan *plan)
     }
 }
 
-// Lets a step be run together with the one before it.
+// Links a step to the step before, so that both run together.
 static void link_run(struct plan *plan, uint32_t index)
 {
     if (index == 0 || index >= plan->count)

@@ -1,5 +1,5 @@
-// Executable graphs on the cpu: a plan, exchanged for another when a launch of
-// it is under way while it is to be changed.
+// Executable graphs on the cpu: a plan, which is replaced if a launch is under
+// way at a change.
 #include "backends/cpu/scheduler/event.h"
 #include "backends/cpu/scheduler/graph_plan.h"
 #include "backends/cpu/scheduler/queue.h"
@@ -58,7 +58,7 @@ static struct event *event_of(const struct step *step)
                : NULL;
 }
 
-// Those of the steps before `end`.
+// Releases the targets of the steps before `end`.
 static void unreserve_events(const struct plan *plan, uint32_t end)
 {
     for (uint32_t i = 0; plan->records && i < end; i++)
@@ -85,8 +85,8 @@ static void expect_events(const struct plan *plan, uint64_t launch)
             event_expect(event_of(&plan->steps[i]), launch);
 }
 
-// Notes what the events stand for that its steps wait for. Before it is to
-// record any itself.
+// Notes the targets of the events that the steps wait for, before the launch
+// records any event.
 static bool note_wait_targets(const struct plan *plan, struct op *op)
 {
     size_t size = plan->target_count * sizeof(struct wait);
@@ -147,9 +147,9 @@ static rnl_status prepare_locked(struct cpu_exec *cpu, struct stream *stream,
     return status;
 }
 
-// Only what is in a queue may be waited for, or others could get in between
-// that would then wait for each other. So the launch comes first, and needs the
-// lock to begin and to finish.
+// A launch may wait only for queued launches; otherwise further launches could
+// get in between and wait for each other. So the launch is queued first, and
+// takes the lock at its beginning and end.
 static rnl_status launch_locked(struct cpu_exec *cpu, struct stream *stream,
                                 struct op *op)
 {
@@ -162,7 +162,7 @@ static rnl_status launch_locked(struct cpu_exec *cpu, struct stream *stream,
     atomic_fetch_add(&plan->references, 1);
     uint64_t launch = op_launch(op);
     cpu->last = stream;
-    // Of a stream that lives, so this does not fail.
+    // Cannot fail, because the stream is alive.
     status = queue_submit(stream_queue(stream), op, &cpu->last_sequence);
     expect_events(plan, launch);
     return status;

@@ -1,10 +1,10 @@
-// Plans: graphs laid flat for replay. Running one allocates nothing and takes
-// no lock per step.
+// Plans: flattened graphs for replay. Running a plan allocates nothing and
+// takes no lock per step.
 //
-// A plan is run by whoever owns the queue that its launch is in, step after
-// step in an order that the edges allow. If that turns out to be worth while,
-// or if a step would hold up the others, it is shared: steps that could run are
-// handed out, to the owner and to whoever joins its loop.
+// The owner of the launch's queue runs the plan, step after step in an order
+// that the edges allow. If sharing pays off, or a step would hold up later
+// ones, the plan is shared: ready steps are handed out to the owner and to
+// threads that join its loop.
 #pragma once
 
 #include "backends/cpu/kernel/block.h"
@@ -22,24 +22,24 @@ enum step_kind {
     STEP_HOST,    // only a worker may run it
     STEP_WAIT,    // for an event
     STEP_VALUES,
-    // From here on: what follows is found out when it runs.
+    // From here on the next step is decided at run time.
     STEP_DECIDE,  // which body is entered
     STEP_LEAVE,   // the end of a body
 };
 
-// IF, WHILE and SWITCH are a DECIDE, the bodies one behind the other, and a
-// step where all go on. A body is a step to enter it, its own, and a LEAVE.
+// IF, WHILE and SWITCH are a DECIDE step, the bodies in a row, and a joint
+// behind. A body is an entry step, its own steps, and a LEAVE.
 
 struct step {
     enum step_kind kind;
-    bool passed;             // what it waits for is over, but it still counts
+    bool passed;             // its wait is over, but the step still counts
     bool straight;           // its only follower is the next step, which comes
                              // after nothing else
     uint32_t needs;          // steps that it comes after
     uint32_t first, end;     // its followers in plan->followers
     struct node_params *node_params;   // shared; NULL for joints
-    struct op *wait;         // WAIT: its own op; has a stream while it waits
-    uint32_t point;          // WAIT: its number among them
+    struct op *wait;         // WAIT: its own op; has a stream while waiting
+    uint32_t point;          // WAIT: its number among WAIT steps
     union {
         struct {                 // VALUES: how many are done, and the last,
             size_t value;        // if it waits
@@ -80,12 +80,12 @@ struct plan {
     struct stop_scope scope; // of kernels of one block
     bool started, shared;
     bool needs_worker;       // nothing else is left to do for now
-    uint32_t next;           // before it is shared: what comes next
+    uint32_t next;           // the next step, before sharing
     unsigned slow;           // how often in a row steps took long
     _Atomic bool failed;
 
-    // Once shared. Slots are a ring: they hold a step's number plus one, and
-    // each step is in one of them at most.
+    // While shared. Slots are a ring of step numbers plus one; each step is in
+    // at most one slot.
     struct parallel_for loop;
     _Atomic uint32_t *left;  // per step: how many it waits for
     _Atomic uint32_t *slots;
@@ -149,7 +149,7 @@ void branch_rearm(struct plan *plan, uint32_t first, uint32_t last);
 // alone in favour of another will not be entered any more.
 uint32_t branch_ahead(const struct plan *plan, uint32_t i);
 
-// Counts what the steps wait for that may still run, and how many those are.
+// Counts the predecessors of the steps that may still run, and these steps.
 void branch_count_rest(struct plan *plan);
 
 static inline struct plan *op_plan(const struct op *op)
@@ -157,7 +157,7 @@ static inline struct plan *op_plan(const struct op *op)
     return (struct plan *)(uintptr_t)op->backend[0];
 }
 
-// What its steps wait for, as it was at the launch; targets are referenced.
+// The targets of its WAIT steps at the time of the launch; referenced.
 static inline struct wait *op_wait_targets(const struct op *op)
 {
     return (struct wait *)(uintptr_t)op->backend[2];
@@ -185,8 +185,8 @@ rnl_status cpu_exec_change(struct graph_exec *exec, uint32_t index);
 // Puts a launch into the stream's queue.
 rnl_status graph_submit(struct stream *stream, struct op *op);
 
-// A launch that was just taken off its queue may be on its way into it.
+// Waits for a launch that was taken off its queue but has not begun.
 void graph_await_launch(const struct op *op);
 
-// Drops what a launch that is over has kept, and its plan.
+// Gives up the references of a finished launch, and its plan.
 void graph_launch_finish(struct op *op);

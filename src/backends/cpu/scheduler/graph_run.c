@@ -18,10 +18,10 @@
 #define SMALL_STEPS 64
 #define BRIEF_TICKS 40000  // 10 to 20 microseconds
 #define NO_STEP UINT32_MAX
-#define LOOKED_AT 8   // steps, one by one
+#define LOOKED_AT 8   // steps, singly
 #define CALLS_MOST 4  // … and then so many at once
-// Steps before the first look at who else wants to run; then more, as long as
-// they do not take this many ticks.
+// Steps before the first check for waiting work; then more steps at once, as
+// long as they take fewer ticks than this.
 #define TIME_SLICE_STEPS 8
 #define TIME_SLICE_TICKS 4000000
 
@@ -53,7 +53,7 @@ fail_call(struct plan *plan, const struct step *step, rnl_status status)
     fail_plan(plan, step->node_params->ops, status, message);
 }
 
-// Runs a step and those behind it that are calls, too; returns how many.
+// Runs a step and the calls that follow directly; returns their number.
 static uint32_t run_calls(struct plan *plan, const struct step *step,
                           uint32_t most)
 {
@@ -181,8 +181,8 @@ static bool waits(const struct step *step)
     return step->kind == STEP_WAIT || step->kind == STEP_VALUES;
 }
 
-// Makes the step wait for what its event stood for at the launch. False when
-// that is nothing.
+// Makes the step wait for its event's target of the launch. False if there is
+// none.
 static bool wait_begin(struct plan *plan, const struct step *step)
 {
     const struct wait *point = &op_wait_targets(plan->op)[step->point];
@@ -221,7 +221,7 @@ static bool values_are_over(struct plan *plan, struct step *step)
                           &step->value, &step->waiter);
 }
 
-// Of a step that waits.
+// For a step that waits.
 static bool is_over(struct plan *plan, struct step *step)
 {
     return step->kind == STEP_WAIT ? wait_is_over(plan, step)
@@ -248,9 +248,8 @@ static enum next may_run(struct plan *plan, struct step *step, bool worker)
     return waits(step) && !is_over(plan, step) ? NEXT_WAIT : NEXT_GO;
 }
 
-// Notes how long steps took; true once it would pay to let others have some. A
-// thread that lost its processor for a moment finds one of the times long, so
-// it takes two in a row.
+// Notes how long steps took; true once sharing would pay. A preempted thread
+// sees a single long time, so two in a row are needed.
 static bool worth_sharing(struct plan *plan, uint64_t ticks, uint32_t steps)
 {
     plan->slow = ticks / steps > SHARE_TICKS ? plan->slow + 1 : 0;
@@ -266,7 +265,7 @@ static uint32_t calls_at_once(const struct plan *plan)
     return left < most ? left : most;
 }
 
-// Runs the next step, and those that are linked behind it.
+// Runs the next step with the steps linked behind.
 static void run_next(struct plan *plan)
 {
     struct step *step = &plan->steps[plan->next];
@@ -281,8 +280,8 @@ static void run_next(struct plan *plan)
     plan->next += done;
 }
 
-// Runs steps up to number `end`. False when one cannot run now (`*out_next`),
-// or should not run alone. Inlined, because it costs each step an eighth else.
+// Runs steps up to number `end`. False if a step cannot run now (`*out_next`),
+// or should be shared. Inlined, because a call costs each step an eighth more.
 static inline __attribute__((always_inline)) bool
 run_some(struct plan *plan, bool worker, uint32_t end, enum next *out_next)
 {
@@ -298,7 +297,7 @@ run_some(struct plan *plan, bool worker, uint32_t end, enum next *out_next)
             (step->kind == STEP_HOST && !plan->straight))
             return false;
         run_next(plan);
-        // The first ones are looked at singly: they may be long.
+        // The first steps are timed singly, because they may be long.
         uint32_t steps = plan->next - first;
         if (untimed || (plan->next > LOOKED_AT && steps < CALLS_MOST))
             continue;
@@ -446,7 +445,7 @@ static uint32_t take_host(struct plan *plan)
     return step;
 }
 
-// True when what it waits for is over; else it is parked.
+// True if the step's wait is over; else the step is parked.
 static bool pass_or_park(struct plan *plan, uint32_t at)
 {
     struct step *step = &plan->steps[at];
@@ -489,7 +488,7 @@ static uint32_t look_at_parked(struct plan *plan)
     return count - kept;
 }
 
-// Runs a step that is ready, and what follows; false when there is none.
+// Runs a ready step, and its successors; false if no step is ready.
 static bool take_step(struct parallel_for *loop, bool worker)
 {
     struct plan *plan = loop->plan;
@@ -539,7 +538,8 @@ static void share(struct plan *plan)
     plan->loop.take = take_step;
     plan->loop.any = any_step;
     atomic_store(&plan->loop.participants, 1);
-    // Before anybody can join: who ends a step gives the next ones itself.
+    // Before any thread joins: the thread that ends a step hands out the next
+    // ones.
     for (uint32_t i = plan->next; i < plan->count; i = branch_ahead(plan, i))
         if (plan->left[i] == 0)
             slot_give(plan, i);

@@ -68,7 +68,7 @@ bool op_is_small(const struct op *op)
 
 // --- Kernels ---------------------------------------------------------------
 
-// What is no error of Runnel must not look like one, or like success.
+// A status that is no error of Runnel must look like neither error nor success.
 rnl_status op_call_failed(rnl_status status, char *message)
 {
     bool known = status >= RNL_ERROR_INVALID_ARGUMENT &&
@@ -224,7 +224,7 @@ static void plan_across(const struct pool *pool, struct parallel_for *loop,
     loop->run = run_across;
 }
 
-// Of the code that runs; a C function has none.
+// The flags of the code to run; 0 for a C function.
 static uint32_t flags_of(const struct parallel_for *loop,
                          const struct cpu_function *function)
 {
@@ -327,7 +327,7 @@ static void fill_bytes(char *to, size_t size, uint64_t pattern, size_t unit)
         memset(to, (int)(pattern & 0xff), size);
         return;
     }
-    // Doubling what is already there keeps memcpy's speed for any pattern.
+    // Doubling the filled part keeps memcpy's speed for any pattern.
     memcpy(to, &pattern, unit);
     size_t done = unit, most = 32 << 10;
     while (done < size) {
@@ -397,7 +397,7 @@ static bool plan(const struct pool *pool, struct parallel_for *loop,
     return width * rows >= PARALLEL_BYTES;
 }
 
-// What small ones take would not pay for anything.
+// NULL for small ops, whose time would not pay for a compilation.
 static struct specialised *watched(const struct op *op)
 {
     if (op->kind != OP_KERNEL || op->kernel.function->native_fn)

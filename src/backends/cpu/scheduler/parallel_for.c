@@ -9,12 +9,12 @@
 #include <math.h>
 #include <string.h>
 
-// An op is tried alone first, beginning with one unit, since those at the front
-// may hold all of the work: who worked last may still spin, but not for long.
-// Once it seems that as much as this is left, others are let in. The sleeping
-// ones are woken when much more is to be expected, or after a while: a first
-// part can be misleading. A kernel whose last launches took so long that the
-// sleeping ones were worth a wake-up is shared from its first unit on.
+// The owner tries an op alone first, beginning with a single unit, since the
+// first units may hold all of the work: recently active workers still spin, but
+// not for long. Once the estimated rest reaches ALONE_TICKS, spinning threads
+// join. Sleeping workers are woken if the estimate is much larger, or after a
+// while, because a first part can mislead. If the last launches of a kernel
+// were worth a wake-up, the kernel is shared from its first unit on.
 #define FIRST_PARTS 4096
 #define ALONE_TICKS 2000
 #define WAKE_TICKS 20000
@@ -30,10 +30,10 @@
 #define GROWTH 2
 #define GROWTH_ALONE 64
 
-// Units are long if those of a share took this many times the mean. A share has
-// at most half of an equal part of the units, so that it may take as long as an
-// equal part then. They count if a thread had more than an 8th of its time for
-// them, and more than 0.1 ms or so.
+// Units are long if a share's units took this many times the mean. A share has
+// at most half of an equal part of the units, so that a share of long units
+// takes as long as an equal part. Long units count if a thread spent more than
+// an 8th of its time there, and more than about 0.1 ms.
 #define LONG_UNITS 2
 #define PART_THAT_COUNTS 8
 #define TICKS_THAT_COUNT (2 * SHARE_TICKS)
@@ -83,7 +83,7 @@ static bool is_stopped(struct parallel_for *loop)
     return true;
 }
 
-// How many units one who takes part takes at once, by what the last ones took.
+// The units of a thread's next share, by the time of its last ones.
 struct pace {
     uint64_t most;
     uint64_t since;   // clock_ticks at the beginning
@@ -120,7 +120,7 @@ static uint64_t most_of(const struct parallel_for *loop, uint64_t count,
     return most < loop->limit ? most : loop->limit;
 }
 
-// Adds a share to the long ones if its units took far longer than the mean.
+// Counts a share as long if its units took far longer than the mean.
 static void look_for_long(const struct parallel_for *loop, struct pace *pace,
                           uint64_t count, uint64_t spent)
 {
@@ -180,8 +180,8 @@ static bool take_part(struct parallel_for *loop, struct pace *pace)
     return true;
 }
 
-// Ticks in which the thread ran: one that wakes another thread often loses its
-// processor to that.
+// Ticks while the thread ran: a thread that wakes another often loses its
+// processor.
 static double ticks_run(const struct pace *pace)
 {
     double ticks = (double)(clock_ticks() - pace->since);
@@ -209,9 +209,9 @@ static void report(struct parallel_for *loop, const struct pace *pace)
     atomic_fetch_add(&loop->spent, (uint64_t)spent);
 }
 
-// A launch whose units were all slower than those of the launches before has no
-// long ones. Without a mean to compare with, it is taken to have some, but for
-// rows, which lose most by small shares.
+// If all units were slower than in the launches before, no unit is long.
+// Without a mean for comparison the launch is taken to have long units, except
+// for rows, which lose most by small shares.
 static uint64_t longest_of(struct parallel_for *loop, uint64_t mean)
 {
     uint64_t units = atomic_load(&loop->long_units);
@@ -372,7 +372,7 @@ bool parallel_for_join(struct pool *pool, struct queue *queue)
     return true;
 }
 
-// What only a worker can take keeps the loop open.
+// Steps that need a worker keep the loop open.
 static void close_if_done(struct pool *pool, struct parallel_for *loop)
 {
     lock_take(&pool->lock);
@@ -381,9 +381,9 @@ static void close_if_done(struct pool *pool, struct parallel_for *loop)
     lock_give(&pool->lock);
 }
 
-// False as soon as there is something to take again. What is waited for may be
-// a step that takes as long as others want, and those need workers: a worker
-// that waits for long has another one in its place.
+// False as soon as a step is ready again. The wait may be for a step that takes
+// arbitrarily long, while further streams need workers: a worker that waits
+// long is replaced by another.
 static bool wait_for_others(struct pool *pool, struct parallel_for *loop,
                             bool worker)
 {
@@ -437,7 +437,7 @@ bool parallel_for_close(struct pool *pool, struct parallel_for *loop,
     return !loop->any(loop, worker);
 }
 
-// `expected`: ticks that it will take one thread.
+// `expected`: estimated ticks on a single thread.
 static void run_shared(struct pool *pool, struct parallel_for *loop,
                        double expected)
 {
@@ -483,8 +483,7 @@ static double run_alone(struct parallel_for *loop)
             part *= 4;
         }
     }
-    // The pool's lock, which others take before they read these, orders the
-    // stores.
+    // The pool's lock, taken by readers before the reads, orders the stores.
     atomic_store_explicit(&loop->taken, done, memory_order_relaxed);
     atomic_store_explicit(&loop->spent, ticks, memory_order_relaxed);
     if (rest <= ALONE_TICKS)

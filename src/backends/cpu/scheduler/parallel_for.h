@@ -31,7 +31,8 @@ struct parallel_for {
     // Code for the block's size runs all units, or none: each code has an order
     // of blocks of its own.
     bool specialised;
-    // Of a plan, whose steps are not numbered: runs one; whether there is any.
+    // For a plan, whose steps are not numbered: runs a step; whether a step is
+    // ready.
     struct plan *plan;
     bool (*take)(struct parallel_for *loop, bool worker);
     bool (*any)(const struct parallel_for *loop, bool worker);
@@ -44,21 +45,21 @@ struct parallel_for {
     char message[FAILURE_MESSAGE_SIZE];
 };
 
-// Runs all of it: alone if it is short, otherwise with whoever joins. Returns
+// Runs the whole loop: alone if short, otherwise with joining threads. Returns
 // loop->status. `parallel` skips the try alone.
 rnl_status parallel_for_run(struct pool *pool, struct parallel_for *loop,
                             bool parallel);
 
-// Lets others in, of a plan's loop: there is something to take. A pool of one
-// thread does so only when that one `blocks`.
+// Opens a plan's loop to further threads, because a step is ready. A pool of a
+// single thread opens the loop only if that thread `blocks`.
 void parallel_for_offer(struct pool *pool, struct parallel_for *loop,
                         bool blocks);
 
 // The same for what a step waits for. True when the pool is to be notified.
 bool parallel_for_poke(struct pool *pool, struct parallel_for *loop);
 
-// For its owner, who found nothing to take: closes it and waits for the others.
-// False as soon as there is something to take again.
+// For the owner, who found no ready step: closes the loop and waits for all
+// joined threads. False as soon as a step is ready again.
 bool parallel_for_close(struct pool *pool, struct parallel_for *loop,
                         bool worker);
 

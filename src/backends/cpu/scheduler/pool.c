@@ -8,24 +8,24 @@
 #include "core/stream/interprocess_event.h"
 #include "core/stream/op.h"
 
-// How a worker that finds nothing to do behaves:
-//   it spins for a while, if enough others do not already;
-//   then one of them, the sentinel, naps: it sleeps for a time that doubles
-//   from NAP_FIRST to NAP_LAST and looks around in between;
-//   then it sleeps until it is woken.
-// While words are watched there is always a sentinel, which naps for half of
-// the time so far, up to a millisecond, later eight (it dozes), and looks at
-// them in between.
+// An idle worker spins for a while, unless enough workers already spin; then a
+// single worker, the sentinel, naps: it sleeps for a time that doubles from
+// NAP_FIRST to NAP_LAST and polls in between; then the worker sleeps until
+// woken. While values are waited for, the pool always has a sentinel, which
+// naps for half of the idle time, up to a millisecond, later eight (dozing),
+// and polls the values in between.
+//
 // Waking a sleeper costs the waker several microseconds. A small op is usually
 // followed by a wait, whose thread then runs the op itself; so while the
-// sentinel naps, nobody is woken for a small op: if no one waits for it, it is
-// found after a time no longer than the pool had been idle. A sentinel that
-// dozes is woken like a sleeper.
-// Schedulers often put who is woken on the processor of the waker, and let it
-// run there at once, but not if it ran just before. So another worker stands by
-// while the sentinel naps: it asked to run at once, and is the one to be woken
-// but for small work. Who is done on its waker's processor gives that back
-// instead of spinning.
+// sentinel naps, no worker is woken for a small op: without a waiting thread
+// the sentinel finds the op after at most the pool's idle time. A dozing
+// sentinel is woken like a sleeper.
+//
+// Schedulers often put a woken thread on the waker's processor and run the
+// thread there at once, unless the thread ran just before. So another worker
+// stands by while the sentinel naps: this worker asked the system to run at
+// once, and is woken except for small work. A worker that ends its work on its
+// waker's processor sleeps instead of spinning.
 #define NAP_FIRST_NS 50000
 #define NAP_LAST_NS 3200000
 #define REST_NS 6400000  // idle for so long: operations kept are given back
@@ -137,8 +137,8 @@ bool pool_prefers_other(struct pool *pool, unsigned ops_done)
 
 static void *worker_main(void *argument);
 
-// Starts one more worker if one may be useful. Failing is no error: there is
-// always at least one, and it will come round.
+// Starts another worker if useful. A failure is no error: at least one worker
+// always exists and will get to the work.
 static void grow(struct pool *pool)
 {
     lock_take(&pool->lock);
@@ -313,9 +313,9 @@ static bool spin(struct pool *pool)
         return work_visible(pool);
     }
     uint64_t end = clock_now() + pool->spin_ns;
-    // Queues are looked at about once a microsecond: a thread that enqueues and
-    // waits runs its op itself by then, and one that enqueues a lot is not
-    // disturbed for every op. A loop is waiting for help right now.
+    // Queues are polled about once a microsecond: a thread that enqueues and
+    // waits runs its op itself by then, and a thread that enqueues much is not
+    // disturbed for every op. A loop, however, needs help right now.
     do {
         for (int i = 0; i < SPIN_ROUND && !loops_visible(pool) &&
                         !value_poll(pool, VALUE_POLL_IDLE); i++)
@@ -329,8 +329,8 @@ static void sleep_until(struct pool *pool, uint64_t deadline, uint32_t kind)
 {
     _Atomic uint32_t *alike =
         kind == LAZY ? &pool->lazy : &pool->standing_by;
-    // A waker counts on whoever it saw here to look for work; this thread does
-    // so after each of the two stores, so none of its wake-ups gets lost.
+    // A waker relies on the threads seen here to look for work; this thread
+    // looks after each of the two stores, so no wake-up is lost.
     uint32_t word = atomic_load(&pool->wake_word);
     atomic_store(&pool->waking, 0);
     atomic_fetch_add(&pool->sleeping, 1);
@@ -345,7 +345,8 @@ static void sleep_until(struct pool *pool, uint64_t deadline, uint32_t kind)
     waker_on = atomic_exchange(&pool->waker_on, -1);
 }
 
-// Makes the caller the sentinel, instead of one that dozes. Its number, or 0.
+// Makes the caller the sentinel instead of a dozing one. Returns its number, or
+// 0.
 static uint32_t become_sentinel(struct pool *pool)
 {
     uint32_t old = atomic_load(&pool->napping);
@@ -379,7 +380,7 @@ static bool nap_polling(struct pool *pool, uint32_t self, uint64_t since)
     return true;
 }
 
-// Sees to it that somebody can be woken who has not just napped.
+// Ensures that a worker stands by that has not just napped.
 static void provide_for_wakes(struct pool *pool)
 {
     if (atomic_load(&pool->standing_by) == 0 && can_grow(pool))
@@ -425,7 +426,7 @@ static bool nap(struct pool *pool)
     return work_visible(pool);
 }
 
-// Not one that stood by while the last sentinel sleeps, unless it is missed.
+// Not a worker that stood by while the last sentinel sleeps, unless needed.
 static bool should_nap(struct pool *pool)
 {
     return atomic_load(&pool->lazy) == 0 || pool_lacks_poller(pool) ||
@@ -445,7 +446,7 @@ static void rest(struct pool *pool, uint32_t kind)
 {
     bool surplus = op_has_surplus();
     uint32_t activity = atomic_load(&pool->activity);
-    // Before it is seen asleep: who has surplus from now on tells it.
+    // Before the worker counts as asleep: later surplus wakes the worker.
     if (!surplus)
         atomic_store(&pool->trim_requested, false);
     sleep_until(pool, surplus ? clock_now() + REST_NS : RNL_FOREVER, kind);
@@ -453,7 +454,7 @@ static void rest(struct pool *pool, uint32_t kind)
         give_surplus(pool, activity);
 }
 
-// `worked`: since it idled last. Who came in vain does not spin again.
+// `worked`: since the last idling. A worker woken in vain does not spin again.
 static void idle(struct pool *pool, bool worked)
 {
     if (worked && spin(pool))
@@ -499,7 +500,7 @@ static void pool_free(struct pool *pool)
     mem_release(pool, sizeof *pool);
 }
 
-// The destroyer and every worker use the pool; the last one frees it.
+// The destroyer and every worker use the pool; the last user frees the pool.
 static void pool_leave(struct pool *pool)
 {
     if (atomic_fetch_sub(&pool->users, 1) == 1)
@@ -521,7 +522,7 @@ static void *worker_main(void *argument)
     return NULL;
 }
 
-// With a limit there has to be somebody who looks after it.
+// A time limit needs the watchdog.
 static rnl_status start_threads(struct pool *pool)
 {
     rnl_status status = pool->watchdog.limit_ns > 0

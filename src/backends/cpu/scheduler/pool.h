@@ -23,14 +23,14 @@ struct pool {
 
     _Alignas(64) _Atomic uint32_t spinning;
     _Atomic uint32_t sleeping, waking;
-    _Atomic uint32_t standing_by, lazy;  // of those who sleep
-    _Atomic uint32_t napping;       // 0, or who is the sentinel, an even
-                                    // number; odd: it dozes
+    _Atomic uint32_t standing_by, lazy;  // among sleeping workers
+    _Atomic uint32_t napping;       // 0, or the sentinel's even number; odd:
+                                    // the sentinel dozes
     _Atomic uint32_t sentinels;     // how many there were, doubled
     _Atomic uint32_t waiting;       // host threads asleep in queue_wait
     _Atomic bool trim_requested;    // a worker was told of surplus operations
     _Atomic uint32_t wake_word;     // futex of sleeping workers; odd: stopping
-    _Atomic int waker_on;           // processor of who woke one last, or -1
+    _Atomic int waker_on;           // processor of the last waker, or -1
     // Hardly ever written, and looked at after each share. By rank (0 normal,
     // higher is more urgent): ready queues, and loops that can be joined, of
     // a higher rank.
@@ -43,7 +43,7 @@ struct pool {
     unsigned blocked;       // workers inside a host function, or replaced
     _Atomic uint32_t aside; // of those: at work on a long launch
     bool stopping;
-    _Atomic uint32_t users;  // workers, and whoever will destroy it
+    _Atomic uint32_t users;  // workers and the destroyer
     struct watchdog watchdog;
 };
 
@@ -51,7 +51,7 @@ struct pool {
 rnl_status pool_create(unsigned width, uint64_t spin_ns, uint64_t limit_ns,
                        struct pool **out_pool);
 
-// Stops and frees it, from any thread, its own workers included.
+// Stops and frees the pool, from any thread, including its workers.
 void pool_destroy(struct pool *pool);
 
 // Lists a ready queue; with `notify` sees to it that a worker looks. Small work
@@ -59,17 +59,17 @@ void pool_destroy(struct pool *pool);
 void pool_push(struct pool *pool, struct queue *queue);
 void pool_notify(struct pool *pool, bool small);
 
-// Sees to it that a worker looks if there is anything to look at.
+// Ensures that a worker looks if there is work.
 void pool_nudge(struct pool *pool);
 
-// There are surplus operations (op.h): sees to it that a worker gives them back
-// once there is no work.
+// The op cache has surplus ops (core/stream/op.h): lets an idle worker free
+// them.
 void pool_request_trim(struct pool *pool);
 
 // True when words are watched and no worker idles in a way that looks at them.
 bool pool_lacks_poller(struct pool *pool);
 
-// Sees to it that one does, unless all are busy.
+// Ensures that a worker polls, unless all are busy.
 void pool_ensure_poller(struct pool *pool);
 
 // The calling thread, if it is no worker, is about to leave a word to workers.
@@ -94,14 +94,14 @@ static inline bool value_poll(struct pool *pool, unsigned pause)
 #define VALUE_POLL_IDLE 4   // pauses: of who has nothing else to do …
 #define VALUE_POLL_BUSY 32  // … and between ops
 
-// Takes this queue off the ready list; false when it is not there.
+// Takes this queue off the ready list; false if the queue is not listed.
 bool pool_take(struct pool *pool, struct queue *queue);
 
-// True when a worker should leave its present queue for a better one.
+// True if a worker should leave its present queue for a better queue.
 bool pool_prefers_other(struct pool *pool, unsigned ops_done);
 
-// A thread's turn at something long: when it began (0: when it was first asked
-// about), and whether the pool has a worker more meanwhile.
+// The time slice of a long piece of work: its start (0: not yet queried), and
+// whether the pool has an additional worker meanwhile.
 struct time_slice {
     uint64_t since;
     bool aside;
@@ -112,13 +112,13 @@ static inline unsigned pool_rank(int priority)
     return priority >= 0 ? 0 : (unsigned)-priority;
 }
 
-// True when work of a higher rank is there, or a queue of the same one after a
-// turn has lasted TIME_SLICE_TICKS. `now` is clock_ticks.
+// True if work of a higher rank is ready, or a queue of the same rank after a
+// time slice of TIME_SLICE_TICKS. `now` is clock_ticks.
 bool pool_wants_time_slice(struct pool *pool, unsigned rank, uint64_t since,
                      uint64_t now);
 
-// For a worker that cannot leave what it does: has another one take its place
-// if one is wanted. time_slice_end gives that up.
+// For a worker that cannot leave its work: lets another worker take its place
+// if needed. time_slice_end ends the replacement.
 void time_slice_yield(struct pool *pool, unsigned rank, struct time_slice *turn,
                uint64_t now);
 void time_slice_end(struct pool *pool, struct time_slice *turn);

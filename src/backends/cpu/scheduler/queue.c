@@ -24,7 +24,7 @@ static rnl_status refuse_dead(void)
                    "the stream was released by another thread during the call");
 }
 
-// Numbers the ops from `sequence` on and puts them behind the others.
+// Numbers the ops from `sequence` on and appends them to the queue.
 static void append_locked(struct queue *queue, struct op *first,
                           uint64_t sequence)
 {
@@ -53,8 +53,8 @@ static inline bool keeps_memory(const struct op *op)
     return op->kind == OP_KERNEL ? op->kept_count > 1 : kinds >> op->kind & 1;
 }
 
-// So that memory can be had again on its stream while the ops are pending. No
-// owner has them yet.
+// Lets the stream reuse memory while the ops are pending. No owner has the ops
+// yet.
 static __attribute__((noinline)) void give_up_locked(struct op *op)
 {
     for (; op; op = op->next)
@@ -73,7 +73,7 @@ rnl_status queue_submit(struct queue *queue, struct op *first,
     }
     lock_take(&queue->lock);
     bool idle = queue->state == QUEUE_IDLE;
-    // While it has work, a queue keeps its stream.
+    // A queue with work references its stream.
     if (idle && !object_ref_if_alive(&stream->object)) {
         lock_give(&queue->lock);
         return refuse_dead();
@@ -92,8 +92,8 @@ rnl_status queue_submit(struct queue *queue, struct op *first,
     // A queue that grows while nobody looks at it is worth a worker.
     bool urgent = !small || untaken % PATIENCE < count;
     bool notify = idle || (queue->state == QUEUE_READY && urgent);
-    // Once listed, the queue may be run to its end, and the stream and its pool
-    // with it, before this thread has notified anybody.
+    // A listed queue may run to its end, and end the stream and its pool,
+    // before this thread has notified a worker.
     if (notify)
         object_ref(&stream->object);
     lock_give(&queue->lock);
@@ -131,7 +131,7 @@ rnl_status queue_add_wait(struct stream *stream, const struct wait *wait)
     return status;
 }
 
-// With `*listed` false its owner, if it runs, may run the queue to its end.
+// With `*listed` false a running owner may run the queue to its end.
 void queue_unblock(struct queue *queue, _Atomic bool *listed)
 {
     struct stream *stream = queue->stream;
@@ -204,7 +204,8 @@ static void inherit_failure(struct queue *queue, struct op *op)
         inherit(queue, op, failure);
 }
 
-// Behind those for the same operation or an earlier one: it is mostly the last.
+// Inserted behind waiters for the same or an earlier operation: mostly at the
+// end.
 static void add_waiter_locked(struct queue *target, struct op *op)
 {
     struct wait *wait = op_wait(op);
@@ -357,7 +358,7 @@ static struct op *take_waiters_locked(struct queue *queue, uint64_t completed)
 void queue_release_waits(struct op *op)
 {
     while (op) {
-        // Once it is no longer listed, the op is its queue's again.
+        // An unlisted op belongs to its queue again.
         struct wait *wait = op_wait(op);
         struct queue *queue = stream_queue(op->stream);
         op = wait->next;
@@ -365,7 +366,7 @@ void queue_release_waits(struct op *op)
     }
 }
 
-// Tells those who wait that ops up to `completed` are done.
+// Wakes the waiters of ops up to `completed`.
 static void announce(struct queue *queue, uint64_t completed)
 {
     lock_take(&queue->lock);
@@ -388,13 +389,14 @@ static void end_op(struct op *op)
         event_unwait(wait->promise, wait->sequence);
 }
 
-// Ends the first op of the batch. The store comes before the look at
-// `attention`, and who waits writes `attention` before it looks at `completed`:
-// one of the two sees the other.
+// Ends the first op of the batch. The owner stores `completed` before reading
+// `attention`, and a waiter writes `attention` before reading `completed`: at
+// least one sees the other's write.
 static void complete(struct queue *queue, struct op *op)
 {
     const uint64_t sequence = op->sequence;
-    // To give back is all that such an op does: who waits for it finds it done.
+    // Such an op only gives up references: a waiter may see the op as done
+    // before.
     const bool gives_back = op->kind == OP_RELEASE && op_calls_nobody(op);
     queue->batch = op->next;
     end_op(op);
@@ -445,7 +447,7 @@ static void give_back(struct queue *queue)
     pool_notify(pool, false);
 }
 
-// True when the owner should let others have the queue before its next op.
+// True if the owner should give the queue up before its next op.
 static bool should_leave(struct queue *queue, bool worker, uint64_t until,
                          unsigned done)
 {
@@ -467,7 +469,7 @@ static bool run_first(struct queue *queue, struct op *op, bool worker)
                                               memory_order_relaxed) >=
                              op->sequence, 0) && !failed)
         failed = queue_cancel_first(queue, op);
-    // Launches of one graph never overlap, also where they will not run.
+    // Launches of a graph never overlap, also if cancelled.
     if (op->kind == OP_WAIT)
         return (failed && !op_wait(op)->order_only) || pass_wait(queue, op);
     if (op->kind == OP_MEMORY_OPS)
@@ -507,7 +509,7 @@ static bool is_done(struct queue *queue, uint64_t sequence)
            sequence;
 }
 
-// Takes the queue over if it is ready and its head may run here.
+// Takes over a ready queue if its head may run here.
 static bool claim(struct queue *queue)
 {
     if (atomic_load_explicit(&queue->needs_worker, memory_order_relaxed) ||
@@ -519,7 +521,7 @@ static bool claim(struct queue *queue)
     return true;
 }
 
-// What a blocked queue waits for, referenced; NULL when it is not blocked.
+// The stream that a blocked queue waits for, referenced; NULL if not blocked.
 static struct stream *blocked_on(struct queue *queue, uint64_t *out_sequence)
 {
     lock_take(&queue->lock);
@@ -633,7 +635,7 @@ void queue_nudge(struct queue *queue)
     pool_nudge(pool);
 }
 
-// Who waits wants it done, and there may be no worker awake.
+// A waiter needs the op done, and no worker may be awake.
 static void stay_awake(struct queue *queue, int policy)
 {
     pool_nudge(stream_pool(queue->stream));

@@ -1,9 +1,8 @@
-// The queue of a stream's ops, and how an op runs.
+// The queue of a stream's ops, and the running of an op.
 //
-// A pool of workers per context runs the streams. A stream is a queue of ops;
-// its owner (one worker, or the thread that waits for the stream) takes ops off
-// the head. A large op becomes a parallel_for, whose blocks other threads join
-// in to run.
+// A pool of workers per context runs the streams. The owner of a queue (a
+// worker, or the thread that waits for the stream) takes ops off the head. A
+// large op becomes a parallel_for, and further threads join to run its blocks.
 #pragma once
 
 #include "backends/cpu/kernel/stop.h"
@@ -12,8 +11,8 @@
 
 struct pool;
 
-// Kernels are compiled apart: MemorySanitizer does not see what they write, and
-// is told behind each, for the buffers that its op keeps.
+// Kernels are compiled apart, so MemorySanitizer does not see their writes. The
+// backend reports the buffers of an op as written after each kernel.
 #define MSAN_NOTES_WRITES 0
 #if defined(__has_feature)
 #if __has_feature(memory_sanitizer)
@@ -29,8 +28,8 @@ enum queue_state {
     QUEUE_BLOCKED,  // its head waits for another stream, a promise or a value
 };
 
-// Fields are grouped by who writes them: threads that submit, the owner, and
-// hardly anyone; each group has its own cache lines.
+// Fields are grouped by writer: submitting threads, the owner, and rare
+// writers; each group has its own cache lines.
 struct queue {
     struct lock lock;  // guards the group
     enum queue_state state;
@@ -49,8 +48,7 @@ struct queue {
     _Alignas(64) _Atomic uint32_t attention;
     _Atomic uint32_t signal;   // futex of sleepers
     uint32_t sleepers;
-    struct op *waiters, *last_waiter;  // WAIT ops of other streams, by what
-                                       // they wait for
+    struct op *waiters, *last_waiter;  // WAIT ops of other streams, by target
     struct stream *blocked_on; // kept by the WAIT op that is first in `batch`
     uint64_t failed_at;        // the op that failed first; 0: none
     struct failure_history history;
@@ -58,18 +56,18 @@ struct queue {
     bool poked;                // unblocked while it was running
     struct plan *plan;         // that is first in `batch` and has been begun
     struct parallel_for *shared;     // its own, if any
-    struct stop_request stop;  // of its kernels, while it is being cancelled
+    struct stop_request stop;  // stops its kernels while cancelled
 };
 
-// What a WAIT op waits for, in op->backend. While it is listed, it belongs to
-// whoever will take it off the list.
+// The target of a WAIT op, in op->backend. A listed wait belongs to the thread
+// that takes the wait off the list.
 struct wait {
     struct stream *_Atomic target;  // kept by the op; NULL: a record to come
     uint64_t sequence;      // of the target, or the launch that records it
     struct event *promise;  // kept by the op, or NULL
     struct op *next;        // in the target's or the promise's list
-    _Atomic bool listed;    // in one of them
-    bool order_only;        // a failure of what it waits for is not its own
+    _Atomic bool listed;    // in either list
+    bool order_only;        // does not inherit the target's failure
 };
 
 _Static_assert(sizeof(struct wait) <= sizeof((struct op *)0)->backend,
@@ -85,49 +83,49 @@ static inline struct queue *stream_queue(struct stream *stream)
     return stream_native(stream);
 }
 
-// For who runs the first op of the queue, or a part of it.
+// For the thread that runs the first op of the queue, or a part of the op.
 static inline bool queue_is_cancelled(const struct queue *queue)
 {
     return atomic_load_explicit(&queue->cancelled, memory_order_relaxed) >
            atomic_load_explicit(&queue->completed, memory_order_relaxed);
 }
 
-// Appends a list of ops and sees to it that somebody will run them. Gives the
+// Appends a list of ops and ensures that a thread will run them. Stores the
 // number of the first in `out_sequence`, which may be NULL.
 rnl_status queue_submit(struct queue *queue, struct op *first,
                         uint64_t *out_sequence);
 
-// Runs ops of a queue that the caller owns (state RUNNING) until it is empty,
-// blocked, or done with number `until`; then gives it up. Workers run host
-// functions, other threads leave them to a worker.
+// Runs ops of a queue that the caller owns (state RUNNING) until the queue is
+// empty or blocked, or op `until` is done; then gives the queue up. Only
+// workers run host functions.
 void queue_run(struct queue *queue, bool worker, uint64_t until);
 
-// Waits until op `sequence` is done; the calling thread helps when it may wait
+// Waits until op `sequence` is done; the calling thread helps if it may wait
 // for ever. RNL_ERROR_TIMED_OUT is recorded. `policy` is an rnl_sync_policy, or
-// 0 for the usual one; with RNL_SYNC_BLOCKING it neither helps nor spins.
+// 0 for the usual policy; RNL_SYNC_BLOCKING neither helps nor spins.
 rnl_status queue_wait(struct queue *queue, uint64_t sequence,
                       uint64_t deadline, int policy);
 
-// What the queue waits for, and what that waits for, as the end of a sentence;
-// "" when it is not blocked.
+// Describes the chain of waits that blocks the queue, as the end of a sentence;
+// "" if not blocked.
 void wait_chain_describe(struct queue *queue, char *text, size_t size);
 
-// Somebody asks for the queue's work: sees to it that it goes on if it can.
+// A thread needs the queue's work: ensures progress if possible.
 void queue_nudge(struct queue *queue);
 
-// Forgets the stream's failure, but for those who wait for what failed; only
-// the last few are remembered.
+// Forgets the stream's failure, except for waiters of failed ops; only the last
+// few failures are remembered.
 void queue_reset(struct queue *queue);
 
 // Forgets those, too.
 void queue_forget(struct queue *queue);
 
-// Something that the queue listed has happened: `*listed` is made false. A
-// blocked queue is ready again; one that runs is poked, and its loop, too.
+// Called when a listed wait of the queue is over: clears `*listed`. A blocked
+// queue becomes ready; a running queue and its loop are poked.
 void queue_unblock(struct queue *queue, _Atomic bool *listed);
 
-// For the owner of a queue that has nothing to do before it is unblocked. False
-// when it was poked: it looks again. Else it is no longer the owner's.
+// For the owner of a queue that must be unblocked first. False if the queue was
+// poked: the owner looks again. Else the owner gives the queue up.
 bool queue_block(struct queue *queue, struct stream *target);
 
 // Puts a wait into the queue.
@@ -136,19 +134,19 @@ rnl_status queue_add_wait(struct stream *stream, const struct wait *wait);
 // Unblocks the queues of a list of WAIT ops, linked by their waits.
 void queue_release_waits(struct op *op);
 
-// For the owner of a queue that is cancelled and has not failed, or its plan:
-// takes a wait off the list that it is in. False when somebody else has done so
-// and will unblock the queue.
+// For the owner of a queue, or plan, that is cancelled and has not failed:
+// takes a wait off its list. False if another thread has done so and will
+// unblock the queue.
 bool queue_withdraw_wait(struct op *op);
 
-// The same for its first op: true when that is not to run, and the stream has
-// failed. Where it waits, it is in no list any more.
+// The same for the first op: true if the op is not to run, and the stream has
+// failed. The op is in no list any more.
 bool queue_cancel_first(struct queue *queue, struct op *op);
 
-// What fails an op of a queue that is cancelled.
+// The failure text of ops of a cancelled queue.
 #define CANCELLED_TEXT "the stream was cancelled before it had begun"
 
-// True when what the op waits for is over; otherwise its stream's queue will be
+// True if the op's wait is over; otherwise its stream's queue will be
 // unblocked. A failure becomes that of the op's stream.
 bool queue_wait_is_over(struct op *op);
 
@@ -171,13 +169,13 @@ bool queue_failed(struct queue *queue, uint64_t sequence,
 rnl_status op_perform(struct pool *pool, struct queue *queue,
                       const struct op *op, char *message);
 
-// A kernel of one block that needs nothing but to be called: its C function, or
-// block_run_list. False for all other ops.
+// A kernel of a single block that only needs to be called: its C function, or
+// block_run_list. False for all remaining ops.
 struct kernel_run;
 bool op_quick_call(const struct op *op, rnl_native_call *out_call);
 bool op_quick_run(const struct op *op, struct kernel_run *out_run);
 
-// What a C function returned, as an error, with a sentence in `message`.
+// The error of a C function's result, with a sentence in `message`.
 rnl_status op_call_failed(rnl_status status, char *message);
 
 // True when a worker need not be woken for it at once.

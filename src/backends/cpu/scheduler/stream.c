@@ -39,7 +39,7 @@ static rnl_status query(struct stream *stream)
     if (atomic_load_explicit(&queue->completed, memory_order_acquire) >=
         atomic_load_explicit(&stream->enqueued, memory_order_acquire))
         return RNL_OK;
-    // Who asks wants it done: make sure that somebody is awake.
+    // A querying thread needs the work done: ensures that a worker is awake.
     queue_nudge(queue);
     return RNL_NOT_READY;
 }

@@ -1,4 +1,4 @@
-// What failed on a queue, also before it was reset.
+// The failures of a queue, including those before a reset.
 #include "backends/cpu/scheduler/queue.h"
 #include "core/stream/failure.h"
 
@@ -13,9 +13,8 @@ bool queue_failed(struct queue *queue, uint64_t sequence,
     return *out != NULL;
 }
 
-// What is submitted next, nothing at all included, has not failed: an idle
-// queue steps over a number, so that its end is no longer among those that
-// did.
+// Later ops have not failed, even if there are none: an idle queue skips a
+// number, so that its end is no longer among the failed ops.
 static void step_over_locked(struct queue *queue)
 {
     _Atomic uint64_t *enqueued = &queue->stream->enqueued;

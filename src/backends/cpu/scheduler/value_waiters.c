@@ -1,7 +1,6 @@
-// Words that blocked queues wait for. Nobody is told when host code or a kernel
-// writes one, so threads that have nothing better to do look at them: workers
-// while they idle, and threads that synchronize. What the pool itself writes is
-// looked for at once.
+// Values that blocked queues wait for. No thread is notified when host code or
+// a kernel writes memory, so idle threads poll: workers without work, and
+// threads that synchronize. Writes of the pool itself are checked at once.
 #include "backends/cpu/scheduler/value_waiters.h"
 
 #include "backends/cpu/scheduler/pool.h"
@@ -16,15 +15,15 @@
 
 static unsigned bucket_of(const char *address)
 {
-    // Words of one kind are often next to each other or a page apart.
+    // Addresses of the same kind are often adjacent or a page apart.
     uint64_t hash = (uint64_t)(uintptr_t)address * UINT64_C(0x9e3779b97f4a7c15);
     return (unsigned)(hash >> 58);
 }
 
 // --- Looking ---------------------------------------------------------------
 
-// Goes on by one in a bucket's list; a waiter whose value holds is moved to the
-// list `*taken`. Returns where the next one is linked.
+// Advances in a bucket's list; moves a waiter whose value holds to the list
+// `*taken`. Returns the link of the next waiter.
 static struct value_waiter **step_locked(struct value_waiters *all,
                                          struct value_waiter **link,
                                          struct value_waiter **taken)
@@ -61,8 +60,8 @@ static unsigned first_of(uint64_t bits)
     return (unsigned)__builtin_ctzll(bits);
 }
 
-// With thousands of value_waiters neither they nor their words are cached:
-// walks the buckets abreast, so that many are on their way at once.
+// With thousands of value waiters neither waiters nor values are cached: walks
+// the buckets in parallel, so that many loads overlap.
 static struct value_waiter *take_locked(struct value_waiters *all,
                                         uint64_t buckets)
 {
@@ -90,7 +89,7 @@ static bool release(struct value_waiter *waiter)
 {
     bool any = waiter != NULL;
     while (waiter) {
-        // Once it is not listed, the waiter is its queue's again.
+        // An unlisted waiter belongs to its queue again.
         struct value_waiter *next = waiter->next;
         struct queue *queue = waiter->queue;
         queue_unblock(queue, &waiter->listed);
@@ -104,7 +103,7 @@ static uint64_t cost_most(struct value_waiters *all)
     return TICKS_MOST * ((uint64_t)atomic_load(&all->count) + 1);
 }
 
-// What it took, but for times in which the thread did not have a processor.
+// The cost of the poll, without times in which the thread was preempted.
 static void note_look(struct value_waiters *all, uint64_t start)
 {
     uint64_t most = cost_most(all);
@@ -142,9 +141,9 @@ bool value_waiters_check_at(struct pool *pool, const char *address)
 
 // --- The sentinel ----------------------------------------------------------
 //
-// Young waits are often over soon: one is found after at most half of the time
-// that it took, or a millisecond. What has waited for long will hardly mind a
-// 32nd of that; and a look at thousands of words is spread over many naps.
+// Young waits are often over soon: the sentinel finds the end after at most
+// half of the time waited, or a millisecond. A long wait tolerates a 32nd of
+// its time; and a poll of thousands of values is spread over many naps.
 
 #define NAP_SHORTEST_NS (VALUE_POLL_NAP_NS / 20)
 #define NAP_LONGEST_NS (8 * VALUE_POLL_NAP_NS)

@@ -46,9 +46,10 @@ bool value_waiter_withdraw(struct pool *pool, struct value_waiter *waiter);
 // was unblocked.
 bool value_waiters_check_at(struct pool *pool, const char *address);
 
-// Writes and waits from number `*done` on, until one has to wait: then false,
-// and the queue will be unblocked. A wait counts as done when it begins: who
-// takes the waiter off has seen its value, which may be another one by now.
+// Performs writes and waits from number `*done` on, until a wait is not over:
+// then false, and the queue will be unblocked. A wait counts as done when it
+// begins: the thread that removes the waiter has seen the value, which may have
+// changed since.
 bool memory_ops_run(struct queue *queue, const struct op_memory_ops *values,
                   size_t *done, struct value_waiter *waiter);
 
@@ -56,9 +57,9 @@ bool memory_ops_run(struct queue *queue, const struct op_memory_ops *values,
 void value_waiter_describe(const struct value_waiter *waiter, char *text,
                            size_t size);
 
-// How the sentinel behaves while words are watched and nothing happened for
-// `idle` ns: how long it naps at most, and how many buckets it looks at after a
-// nap if a look at all takes `cost` ticks.
+// The sentinel's behaviour while values are waited for and the pool has been
+// idle for `idle` ns: the longest nap, and the number of buckets to poll after
+// a nap if a full poll takes `cost` ticks.
 uint64_t value_poll_nap_ns(uint64_t idle);
 unsigned value_poll_share(uint64_t cost, uint64_t nap, uint64_t idle);
 

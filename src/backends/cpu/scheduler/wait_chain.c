@@ -1,4 +1,4 @@
-// Who waits for whom, in words: for a wait whose time limit has passed.
+// The wait-for chain of streams in words, for a wait that timed out.
 #include "backends/cpu/scheduler/graph_plan.h"
 #include "backends/cpu/scheduler/queue.h"
 #include "backends/cpu/scheduler/value_waiters.h"
@@ -38,7 +38,7 @@ static void look_at_wait(struct queue *queue, struct link *link)
     }
 }
 
-// A node's wait knows its target itself, which stays once it is there.
+// A node's wait stores its target, which stays once set.
 static void look_at_node(const struct step *step, struct link *link)
 {
     link->in_graph = true;
@@ -84,7 +84,7 @@ static bool closes_circle(const struct link *links, size_t count)
     return false;
 }
 
-// Locks one queue at a time, so what it finds may never have been true at once.
+// Locks a single queue at a time, so the chain may never have existed at once.
 static size_t walk(struct stream *stream, struct link *links)
 {
     size_t count = 0;
