@@ -60,7 +60,7 @@ void dynlib_before_fork(void)
 {
     uint64_t end = clock_now() + FORK_PATIENCE_NS;
     unsigned tries = 0;
-    if (may_give)  // told twice
+    if (may_give)  // registered twice
         return;
     while (!(may_give = lock_try(&loading)) && clock_now() < end)
         spin_once(&tries);

@@ -13,7 +13,7 @@ void *dynlib_open(const char *const *names, struct text *tried);
 void *dynlib_load(const char *path);
 void dynlib_unload(void *library);
 
-// For who is told of forks.
+// Hooks around a fork.
 void dynlib_before_fork(void);
 void dynlib_after_fork_in_parent(void);
 void dynlib_after_fork_in_child(void);

@@ -223,7 +223,7 @@ void fail_beside(void (*what)(void *argument), void *argument)
     thread_state.beside--;
 }
 
-// It is made into a line before anybody is called.
+// Formats the line before the callback is called.
 static void log_failure(const struct failure_text *text)
 {
     log_write(RNL_LOG_DEBUG, "%s: %s: %s",

@@ -5,7 +5,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-// Read by every launch and seldom written, so nothing else is in this line.
+// Read by every launch and rarely written, so alone in this line.
 extern struct read_mostly {
     _Alignas(64) _Atomic int fence_mode;    // fence.h
     _Atomic uint32_t capture_traces;        // capture.h

@@ -6,8 +6,8 @@
 
 extern const struct backend cpu_backend;
 
-// Facts with a number, up to the last one of CUDA 13.0. All others up to there
-// are something that a cpu does not have, and 0, but for `unknown` ones.
+// Numbered facts, up to the last number of CUDA 13.0. All numbers without a row
+// concern features that a cpu lacks, and are 0, except `unknown` rows.
 enum { ATTRIBUTE_LAST = 147 };
 
 static const struct {
@@ -72,7 +72,7 @@ rnl_status cpu_device_attribute(uint32_t index, rnl_attribute id,
                            "a cpu does not tell attribute %d: it is on no bus "
                            "of devices, and its memory is the machine's",
                            (int)id);
-    // Events of other processes come and go with the feature.
+    // Interprocess events come and go with the feature.
     *out_value =
         (int)id == 125 &&
         cpu_backend.features & BACKEND_FEATURE(RNL_FEATURE_INTERPROCESS);

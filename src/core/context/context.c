@@ -49,8 +49,8 @@ static struct object_class *class_of(const struct backend *backend)
 
 // --- Opening ---------------------------------------------------------------
 
-// Of those of the backend what device and driver have. Whether its compiler is
-// there may change, and is asked when somebody wants to know.
+// The backend's features that device and driver have. Whether a compiler is
+// present may change, and is checked on each query.
 static uint32_t find_features(struct context *context)
 {
     const struct backend *backend = context->backend;
@@ -117,7 +117,7 @@ static rnl_status context_open(struct device *device, void *adopted,
 finish_pool:
     memory_pool_finish(context);
 finish:
-    context->options.deleter = NULL;  // it was not adopted
+    context->options.deleter = NULL;  // not adopted
     context->backend->context_finish(context);
 abandon:
     object_abandon(&context->object);
@@ -184,9 +184,9 @@ rnl_status rnl_context_adopt(const char *api, void *native,
     return context_create(device, native, options, out_context);
 }
 
-// What would otherwise keep the context for ever goes with the caller's last
-// reference, and comes again with the next one. Behind each change from or to
-// none: whoever comes last finds what the count then is.
+// Objects that would keep the context for ever end with the caller's last
+// reference, and are made again with the next one. Called after each change
+// from or to zero: the last caller sees the final count.
 static void settle(struct context *context)
 {
     struct stream *stream = NULL;
@@ -290,7 +290,7 @@ rnl_status rnl_context_is_compatible(rnl_context handle,
     if (status != RNL_OK ||
         (status = check_context(handle, "context", &context)))
         return status;
-    // A backend that finds its driver too old offers no device at all.
+    // A backend with too old a driver offers no device.
     if (out_reason)
         *out_reason = "the driver and the device are new enough";
     return RNL_OK;
@@ -362,7 +362,7 @@ rnl_status rnl_context_default_stream(rnl_context handle,
 // gives up the reference to `stream`.
 struct wait_all {
     uint64_t deadline;
-    rnl_status first;  // what was reported; the details are this one's
+    rnl_status first;  // the reported status, with the details
 };
 
 static rnl_status wait_for(struct stream *stream, void *argument)
@@ -378,7 +378,8 @@ static rnl_status wait_for(struct stream *stream, void *argument)
     return all->first;
 }
 
-// All of them before the first wait: one may wait for what another collected.
+// Flushes all streams before the first wait, because a stream may wait for ops
+// that another collected.
 static rnl_status flush(struct stream *stream, void *argument)
 {
     (void)argument;

@@ -179,7 +179,7 @@ rnl_status rnl_device_get_info(rnl_device handle, rnl_device_info *out_info)
                       "out_info");
 }
 
-// Attributes that the info answers; false for others.
+// Attributes that the info answers; false for all others.
 static bool attribute_of_info(const rnl_device_info *info, rnl_attribute id,
                               int64_t *out_value)
 {

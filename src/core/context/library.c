@@ -87,7 +87,7 @@ static void add_devices(const struct backend *backend)
     }
 }
 
-// In the child, other threads are gone with whatever they held.
+// In the child, all other threads are gone with their locks.
 static void after_fork_in_child(void)
 {
     static const pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
@@ -101,8 +101,8 @@ static void after_fork_in_child(void)
     capture_forked();
 }
 
-// Of another table, or of a thread that opened the library when its process
-// forked: the child opens it anew.
+// For a new table, or in a child that was forked while the library was opened:
+// the child opens the library anew.
 static void withdraw_devices(void)
 {
     for (size_t i = 0; i < adopted_count; i++)

@@ -1,4 +1,4 @@
-// The library as a whole: what is opened once and never closed.
+// The library as a whole, which is opened once and never closed.
 #pragma once
 
 #include "core/backend.h"
@@ -13,7 +13,7 @@ size_t library_device_count(void);
 // The same as rnl_device_get, as part of another call.
 rnl_status device_get(const char *api, size_t index, rnl_device *out_device);
 
-// The backend of an api word, NULL when there is none; and by number.
+// The backend of an api word, NULL if unknown; and by number.
 const struct backend *library_backend(const char *api);
 const struct backend *library_backend_at(size_t index);
 

@@ -61,7 +61,7 @@ static rnl_node_kind kind_of(const struct op *first)
     return RNL_NODE_COPY;
 }
 
-// False when there is no capture any more to refuse for.
+// False when the capture has ended meanwhile.
 static bool refuse_ops(struct op *first, rnl_status *out_status)
 {
     *out_status = capture_refuse(first->stream);

@@ -64,7 +64,8 @@ static rnl_status begin_locked(struct stream *stream,
     if (capture_of(stream))
         return fail_at(RNL_ERROR_INVALID_STATE, "stream",
                        "the stream is being captured already");
-    // Else capture_stream_gone comes later, and ends what begins here.
+    // Otherwise capture_stream_gone comes later and ends the capture begun
+    // here.
     if (!object_handle(&stream->object))
         return fail_at(RNL_ERROR_INVALID_HANDLE, "stream",
                        "'stream' was released by another thread during the "
@@ -189,7 +190,7 @@ static void unlink_locked(struct capture *capture)
     atomic_fetch_sub(&read_mostly.capture_traces, 1);
 }
 
-// Makes ordinary streams of its members, which the caller has to drop.
+// Makes ordinary streams of the members, which the caller has to unref.
 static void disband_locked(struct capture *capture)
 {
     for (uint32_t i = 0; i < capture->member_count; i++) {

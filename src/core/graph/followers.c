@@ -4,8 +4,8 @@
 #include "core/graph/graph.h"
 
 struct followers {
-    uint32_t count, edge_count;  // of the graph, when it was made
-    uint32_t *first;             // those of node i: nodes[first[i]] …
+    uint32_t count, edge_count;  // of the graph, at the time of creation
+    uint32_t *first;             // followers of node i: nodes[first[i]] …
     uint32_t *nodes;             // … to nodes[first[i + 1]], not included
 };
 
@@ -44,7 +44,7 @@ static void list(struct followers *followers, const struct graph *graph)
         sum += first[i];
         first[i] = sum;
     }
-    // Filling moves each end to where it begins.
+    // Filling moves each end to its start.
     for (uint32_t i = graph->count; i-- > 0;)
         for (uint32_t k = 0; k < graph->nodes[i].after_count; k++)
             followers->nodes[--first[graph->nodes[i].after[k]]] = i;

@@ -9,7 +9,7 @@
 #define GRAPH_NODES_MOST (1u << GRAPH_INDEX_BITS)
 #define GRAPH_NUMBER_MOST                                                      \
     ((UINT64_C(1) << (OBJECT_KIND_SHIFT - GRAPH_INDEX_BITS)) - 1)
-#define GRAPH_DEPTH_MOST 64       // what is inside is visited recursively
+#define GRAPH_DEPTH_MOST 64       // inner graphs are visited recursively
 
 // The work of a node. Immutable: graphs, copies and executable graphs share it.
 struct node_params {
@@ -18,23 +18,23 @@ struct node_params {
     struct op *ops;         // FUNCTION, COPY, FILL, HOST_FUNCTION, VALUES:
                             // linked by `next`, in their order; no stream
     struct object *subject; // referenced: the event or the buffer
-    const uint32_t *word;   // IF, WHILE, SWITCH: what decides
+    const uint32_t *word;   // IF, WHILE, SWITCH: the deciding word
     struct object *user;    // referenced: the node's user data; NULL: not ours
-    struct readback *readback;  // for the caller (readback.c); NULL: not asked
-                                // for. Guarded by the lock in there
+    struct readback *readback;  // for the caller (params_readback.c); NULL: not
+                                // requested. Guarded by the lock there
     char label[];
 };
 
 struct node {
     rnl_node_kind kind;     // 0: removed
     bool enabled;           // in executable graphs
-    bool marked;            // by whoever holds the lock
+    bool marked;            // by the holder of the lock
     struct node_params *node_params;
     struct graph *inner;    // referenced: a CHILD's copy, the first body
-    uint32_t *after;        // indices of the nodes it comes after, in order
+    uint32_t *after;        // indices of its predecessors, in order
     uint32_t after_count;
     uint32_t after_most, after_free;  // places from `after` on, and before it
-    uint32_t before_count;  // nodes that come after it
+    uint32_t before_count;  // number of successors
     uint32_t later;         // last successor, if still there
     uint64_t visit;         // number of the last visit
     int64_t rank;           // predecessors have lower ranks
@@ -44,20 +44,20 @@ struct graph {
     struct object object;
     const struct backend *backend;
     uint64_t number;       // in the handles of its nodes; 0: no handles
-    uint64_t copied_from;  // that of the graph it is a copy of
+    uint64_t copied_from;  // number of the copied graph
     bool owned;            // by a node or a capture: not the user's to release
     bool body;             // or in one: some kinds are refused
     struct graph *sibling; // for a body: the node's next body; referenced
     rnl_graph *handles;    // for a first body: handles of all bodies, for
     uint32_t handle_count; // the caller; NULL: not asked for
-    uint32_t depth;        // how many graphs it is inside of
+    uint32_t depth;        // nesting depth
     struct lock lock;      // guards all below; an inner graph's comes after
-    struct capture *capture;  // that is adding to it; NULL
+    struct capture *capture;  // that adds nodes; NULL: none
     struct node *nodes;       // removed nodes keep their index
     uint32_t count, most;
     uint32_t live_count, edge_count;
     uint64_t visits;          // of nodes, numbered from 1 on
-    struct buffer_use *uses;  // what nodes do with buffers; NULL: not known
+    struct buffer_use *uses;  // uses of buffers by nodes; NULL: unknown
     uint32_t use_count, use_room;
     struct followers *followers;  // NULL: not known
     bool records;             // a copy: nodes record events, inner ones as well
@@ -66,11 +66,11 @@ struct graph {
 struct graph_exec {
     struct object object;
     const struct backend *backend;
-    uint64_t source;         // number of the graph it was made of
+    uint64_t source;         // number of the instantiated graph
     struct lock lock;        // guards the snapshot, and changes of the plan
     struct lock
-        snapshot_lock;       // of the snapshot, too, for who must not wait for
-                             // the driver: changes hold both
+        snapshot_lock;       // of the snapshot, too, for threads that must not
+                             // wait for the driver: changes hold both
     struct graph *snapshot;  // never published; referenced
     _Alignas(64) max_align_t native[];
 };
@@ -113,19 +113,19 @@ void graph_publish_inner(struct graph *inner);
 // Ends a graph that belonged to a node or a capture, and its siblings.
 void graph_release_owned(struct graph *graph);
 
-// The same for those that were not published; NULL is fine.
+// The same for unpublished graphs; NULL is fine.
 void graph_drop_inner(struct graph *inner);
 
-// The handles of a node's graphs; NULL after recording that there is no memory.
+// The handles of a node's graphs; NULL after recording that memory is short.
 const rnl_graph *graph_handles_locked(struct graph *inner,
                                       uint32_t *out_count);
 
-// Whether the graph, which may be a body, can have such a node. `parameter` is
-// at fault.
+// Whether the graph, possibly a body, can have such a node. `parameter` is at
+// fault.
 rnl_status graph_check_kind(const struct graph *graph, rnl_node_kind kind,
                             rnl_status refusal, const char *parameter);
 
-// Finds and keeps; the caller drops it.
+// Finds and references; the caller gives the reference up.
 rnl_status graph_find(rnl_graph handle, const char *parameter,
                       struct graph **out_graph);
 
@@ -141,7 +141,7 @@ struct new_node {
     struct graph *inner;
 };
 
-// Adds a node after `count` others, which are checked already.
+// Adds a node after `count` checked nodes.
 rnl_status node_add_locked(struct graph *graph, const struct new_node *node,
                            const uint32_t *after, size_t count,
                            uint32_t *out_index);
@@ -156,7 +156,7 @@ rnl_status nodes_find_locked(const struct graph *graph, const rnl_node *nodes,
                              size_t count, const char *parameter,
                              uint32_t *indices);
 
-// Refuses to release a buffer that no node creates, or that one releases.
+// Refuses to release a buffer that no node creates, or that a node releases.
 rnl_status node_check_release_locked(struct graph *graph,
                                      const struct object *buffer);
 
@@ -165,8 +165,8 @@ void buffers_added_locked(struct graph *graph, const struct node *node);
 void buffers_removed_locked(struct graph *graph, const struct node *node);
 void buffers_discard(struct graph *graph);
 
-// Nodes that come right after node `index`, and some that did; NULL when memory
-// is short. An edge that is added discards them, and so does the graph's end.
+// The successors of node `index`, and some former ones; NULL when memory is
+// short. An added edge discards the list, and so does the graph's end.
 const uint32_t *followers_locked(struct graph *graph, uint32_t index,
                                  uint32_t *out_count);
 void followers_discard(struct graph *graph);
@@ -179,10 +179,10 @@ bool node_cut_locked(struct graph *graph, uint32_t count,
 
 rnl_node node_handle(const struct graph *graph, uint32_t index);
 
-// True for what is or was a node of a graph that carries `number`.
+// True for a present or former node of a graph that carries `number`.
 bool node_is_of(rnl_node handle, uint64_t number);
 
-// Copies the caller's parameters, of a kind that there is.
+// Copies the caller's parameters of an existing kind.
 rnl_status node_read_params(rnl_node_params *params,
                             const rnl_node_params *given);
 

@@ -235,7 +235,7 @@ static rnl_status exec_set(struct graph_exec *exec, rnl_node handle,
     uint32_t index;
     lock_take(&exec->lock);
     struct graph *snapshot = exec->snapshot;
-    object_ref(&snapshot->object);  // an update may exchange it
+    object_ref(&snapshot->object);  // an update may exchange the snapshot
     rnl_status status = node_find_locked(snapshot, exec->source, handle,
                                          "node", &index);
     if (status == RNL_OK)

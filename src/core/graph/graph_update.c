@@ -1,4 +1,4 @@
-// Making an executable graph do what another graph says.
+// Updates an executable graph to the work of another graph.
 #include "core/backend.h"
 #include "core/graph/graph.h"
 #include "core/graph/node_params.h"
@@ -135,9 +135,9 @@ static rnl_status take_over_locked(struct graph *into,
     return status;
 }
 
-// Gives the nodes of `into`, which nobody else sees, the node_params_list of
-// `from`, as far as they fit: `*update` tells. The node at fault inside of a
-// child is the child's.
+// Gives the nodes of `into`, which no other thread sees, the node_params of
+// `from`, as far as they fit; `*update` has the result. The node at fault
+// inside of a child is the child's.
 static rnl_status take_over(struct graph *into, struct graph *from,
                             struct update *update)
 {

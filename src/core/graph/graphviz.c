@@ -61,12 +61,12 @@ static void add_size(struct text *text, const struct node *node)
                  op->fill.width * op->fill.height * op->fill.depth);
 }
 
-// The number of the graph, and of the node in it.
+// The number of the graph, and the index of the node.
 #define NAME "n%" PRIu64 "_%" PRIu32
 
 static void add_graph(struct text *text, struct graph *graph);
 
-// When the body runs, where there are several to choose from.
+// The condition of the body, if the node has several.
 static void add_choice(struct text *text, const struct node *node,
                        uint32_t number)
 {
@@ -144,7 +144,7 @@ static rnl_status draw(rnl_graph handle, struct text *text)
                         : RNL_OK;
 }
 
-// The callback may take as long as it likes: nothing is held.
+// No lock is held, because the callback may take long.
 static rnl_status write_parts(const struct text *text, rnl_write_fn write,
                               void *user_data)
 {

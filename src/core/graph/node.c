@@ -36,7 +36,7 @@ rnl_status node_find_locked(const struct graph *graph, uint64_t number,
     if (!node_is_of(handle, number))
         return fail_at(RNL_ERROR_INVALID_HANDLE, parameter,
                        "'%s' is a node of another graph", parameter);
-    bool later = index >= graph->count;  // than what was instantiated
+    bool later = index >= graph->count;  // than the instantiated work
     if (later || !graph->nodes[index].kind)
         return fail_at(RNL_ERROR_INVALID_HANDLE, parameter,
                        "'%s' is a node that was %s", parameter,
@@ -320,7 +320,7 @@ rnl_status rnl_graph_set_node(rnl_graph handle, rnl_node node,
     if (status != RNL_OK || (status = node_read_params(&params, given)) ||
         (status = graph_find(handle, "graph", &graph)))
         return status;
-    // Before anything is made, so that it need not be undone.
+    // First, so that a refusal has nothing to undo.
     status = check_kind_of(graph, node, params.kind);
     if (status == RNL_OK)
         status = node_params_create(graph, &params, &made);

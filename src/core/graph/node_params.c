@@ -294,7 +294,7 @@ static rnl_status make_body(struct graph *copy)
 
 static rnl_status set_depths(struct graph *inner, uint32_t depth);
 
-// The same for how deep graphs are inside of each other.
+// The same for the nesting depth of graphs.
 static rnl_status set_depth(struct graph *graph, uint32_t depth)
 {
     rnl_status status = RNL_OK;

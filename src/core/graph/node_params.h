@@ -15,7 +15,7 @@ struct topological_order {
     uint32_t edge_count;
 };
 
-// False after recording why. The caller finishes it.
+// False after recording the reason. The caller finishes the order.
 bool topological_order_init(struct topological_order *order,
                             const struct graph *graph);
 void topological_order_finish(struct topological_order *order);
@@ -28,10 +28,10 @@ rnl_status node_params_create(struct graph *graph,
                               const rnl_node_params *params,
                               struct new_node *out_node);
 
-// A node_params of a list of ops, which it takes over on success only.
+// The node_params of a list of ops, taken over on success only.
 rnl_status node_params_of_ops(struct op *ops, struct node_params **out_recipe);
 
-// A node_params that only holds `subject`, which it keeps; may be NULL.
+// The node_params of `subject` alone, which is referenced; may be NULL.
 rnl_status node_params_of_object(struct object *subject,
                             struct node_params **out_recipe);
 

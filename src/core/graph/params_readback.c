@@ -54,7 +54,7 @@ static const struct buffer *kept_buffer(const struct op *op,
     return NULL;
 }
 
-// `row` and `slice` are of one that is in rows and slices.
+// `row` and `slice` are the pitches of an operand with rows and slices.
 static rnl_place place_of(const struct op *op, const char *address, size_t row,
                           size_t slice)
 {
@@ -109,7 +109,7 @@ static rnl_arg arg_of(const struct op *op, size_t index)
                           parameter->kind != RNL_VALUE_UNKNOWN;
     if (is_known)
         memcpy(&arg.value, value, parameter->size);
-    // A driver may know no more than that it has eight bytes.
+    // A driver may know only that the parameter has eight bytes.
     const struct buffer *buffer =
         parameter->kind == RNL_VALUE_POINTER ||
                 (!is_known && parameter->size == sizeof(void *))

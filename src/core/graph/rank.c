@@ -12,8 +12,8 @@ struct moved {
 struct move {
     struct graph *graph;
     struct moved *moved;        // in the order of discovery
-    uint32_t *heap;             // numbers of those whose edges are to be seen,
-                                // the highest rank first
+    uint32_t *heap;             // nodes whose edges are to be visited, the
+                                // highest rank first
     uint32_t count, most;       // of `moved`
     uint32_t heap_count, heap_most;
 };
@@ -115,7 +115,7 @@ rnl_status rank_edge_locked(struct graph *graph, uint32_t from, uint32_t to)
         return refuse();
     if (graph->nodes[from].rank < graph->nodes[to].rank)
         return RNL_OK;
-    // Nothing comes after its end: that moves up, alone.
+    // The end has no successors: only the end moves up.
     if (graph->nodes[to].before_count == 0) {
         graph->nodes[to].rank = graph->nodes[from].rank + 1;
         return RNL_OK;

@@ -450,8 +450,9 @@ rnl_status rnl_enqueue_buffer_release(rnl_stream stream_handle,
     return submit_release(op, buffer, handle);
 }
 
-// Whether there are references besides the users' and this call's: a submitting
-// thread has one until `enqueued` counts the work. Slices have one, too.
+// Whether references exist besides the users' and this call's: a submitting
+// thread has a reference until `enqueued` counts the work. Slices have one,
+// too.
 static bool has_other_references(const struct buffer *buffer)
 {
     uint64_t counts = atomic_load(&buffer->object.counts);

@@ -26,7 +26,7 @@ static bool is_free(rnl_element element)
     return element <= RNL_ELEMENT_UINT8;
 }
 
-// Integers of a size are one group; each further kind is a group of its own.
+// Integers of a size form a group; each further kind forms its own group.
 static unsigned group_of(rnl_element element)
 {
     return element <= RNL_ELEMENT_UINT64 ? (element + 1) & ~1u : element;

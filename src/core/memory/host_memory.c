@@ -114,8 +114,7 @@ static struct host_range *take_kept(struct context *context)
     return range;
 }
 
-// Work in flight may use the memory by its address. True if there is such work:
-// the range is kept.
+// True if work in flight may use the memory by its address: the range is kept.
 static bool keep_for_work(struct context *context, struct host_range *range)
 {
     range->count = 0;

@@ -156,7 +156,7 @@ static void keep_locked(struct memory_pool *pool, struct buffer *buffer)
     *bin = buffer;
 }
 
-// It is about to be discarded.
+// Counts a buffer that is about to be discarded.
 static void count_trimmed(struct memory_pool *pool, const struct buffer *buffer)
 {
     if (!buffer->set_aside)

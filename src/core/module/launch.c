@@ -617,7 +617,7 @@ static __attribute__((noinline)) rnl_status refuse_dead(rnl_function handle)
     return status;
 }
 
-// The stream is guarded until the end, like the function.
+// The stream is protected until the end, like the function.
 static HOT rnl_status
 inline_launch(struct stream *stream, rnl_function handle,
               const rnl_launch *launch, const rnl_args *args)

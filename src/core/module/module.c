@@ -129,8 +129,8 @@ static rnl_status create(struct context *context, const char *label,
 
 // --- From source -----------------------------------------------------------
 
-// That the compiler is missing is the compile's to say: caches may have the
-// kernel.
+// A missing compiler is reported only by a compilation, because caches may have
+// the kernel.
 static rnl_status check_compiles(struct context *context)
 {
     const char *reason = context_lacks(context, RNL_FEATURE_COMPILE);

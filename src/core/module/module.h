@@ -29,7 +29,7 @@ rnl_status code_refuse(const struct module *module, rnl_code_kind wanted,
 // Resets a function's attributes to their initial values.
 void function_reset(struct function *function);
 
-// Ends one that is parked (compiled.h).
+// Ends a parked function (function_cache.h).
 void function_discard(struct function *function);
 
 // Finds and references the context: compiling takes so long that another thread

@@ -16,7 +16,7 @@ struct buffer {
     struct object object;
     const struct backend *backend;
     rnl_memory_kind kind;
-    rnl_element element;           // with `memory` in what a launch reads
+    rnl_element element;           // read by launches, as is `memory`
     size_t size;
     struct memory memory;
     bool borrowed;                 // not ours to free
@@ -25,10 +25,10 @@ struct buffer {
     struct object *owner;          // referenced: a slice's whole, or the module
     rnl_buffer parent;             // of a slice: not referenced, may be dead
     struct stream *_Atomic release_stream; // referenced; NULL: the default one
-    _Atomic uint64_t release_point; // how far that one was at the release
-    struct pool_part *part;        // where its memory is kept; NULL: nowhere
+    _Atomic uint64_t release_point; // its progress at the release
+    struct pool_part *part;        // keeps the memory; NULL: none
     struct buffer *next_kept;
-    size_t capacity;               // bytes that its memory has
+    size_t capacity;               // bytes of the memory
     bool set_aside;                // the memory is the pool's own
     bool spent;                    // nothing of it is for another buffer
     rnl_attach_mode attach_mode;

@@ -11,7 +11,7 @@
 // until the call ends, however the call ends. The call declares this in its
 // first statement, which tools/check_calls.py verifies:
 //
-//    CALL status = ENTER();
+//     CALL status = ENTER();
 //
 // A device lives for ever. An event lives until its memory is reused; the lock
 // of the event tells a call that the event is dead.

@@ -20,7 +20,7 @@ struct device {
     rnl_device_info info;
 };
 
-// Host memory that a context allocated or was told of.
+// Host memory that a context allocated or registered.
 struct host_ranges {
     struct host_range *tree;
     struct host_range *_Atomic kept;  // freed, oldest first: work may use it

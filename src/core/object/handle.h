@@ -98,12 +98,12 @@ static inline bool object_kind_is_protected(enum object_kind kind)
 // the hazard pointer in any case.
 static inline struct object *object_set_hazard(const void *handle,
                                          enum object_kind kind,
-                                         enum hazard guard)
+                                         enum hazard hazard)
 {
     struct object *object = object_in_slot(handle, kind);
     if (!object)
         return NULL;
-    atomic_store_explicit(&thread_state.hazards[guard], object,
+    atomic_store_explicit(&thread_state.hazards[hazard], object,
                           memory_order_relaxed);
     atomic_signal_fence(memory_order_seq_cst);
     return object_has_handle(object, handle) ? object : NULL;
@@ -112,25 +112,27 @@ static inline struct object *object_set_hazard(const void *handle,
 // For any other: a reference until object_end_call.
 struct object *object_hold(const void *handle, enum object_kind kind);
 
-// Finds an object and protects it until the call ends; NULL if it is not live.
+// Finds an object and protects it until the call ends; NULL if none is live.
 static inline struct object *object_protect(const void *handle,
                                           enum object_kind kind,
-                                          enum hazard guard)
+                                          enum hazard hazard)
 {
     return __builtin_expect(thread_has_hazards(), 1)
-               ? object_set_hazard(handle, kind, guard)
+               ? object_set_hazard(handle, kind, hazard)
                : object_hold(handle, kind);
 }
 
-static inline void object_clear_hazard(enum hazard guard)
+static inline void object_clear_hazard(enum hazard hazard)
 {
-    atomic_store_explicit(&thread_state.hazards[guard], NULL,
+    atomic_store_explicit(&thread_state.hazards[hazard], NULL,
                           memory_order_release);
 }
 
 // Bits of read_mostly.call_ends.
-#define CALL_ENDS_OBJECTS 1u  // some were guarded as their last reference went
-#define CALL_ENDS_HOLDS 2u    // there are threads that hold instead of guarding
+#define CALL_ENDS_OBJECTS 1u  // objects were protected as their last reference
+                              // went
+#define CALL_ENDS_HOLDS 2u    // some threads hold references instead of hazard
+                              // pointers
 
 void object_end_call(void);
 
@@ -144,9 +146,9 @@ static inline void object_call_ends(void)
         object_end_call();
 }
 
-static inline void object_unprotect(enum hazard guard)
+static inline void object_unprotect(enum hazard hazard)
 {
-    object_clear_hazard(guard);
+    object_clear_hazard(hazard);
     object_call_ends();
 }
 

@@ -195,7 +195,7 @@ void object_abandon(struct object *object)
 // --- Guards ----------------------------------------------------------------
 
 // Objects that were protected when the last reference went, linked by
-// next_free. A thread that no longer protects them ends them.
+// next_free. A thread that clears its hazard pointers ends them.
 static struct lock aside_lock;  // guards the list and the bit that tells of it
 static struct object *aside;
 
@@ -229,7 +229,7 @@ static bool is_guarded(const struct object *object)
     return is_noted(object);
 }
 
-// Whether this thread is inside a call that guards something.
+// Whether this thread is inside a call that protects an object.
 static bool call_guards(void)
 {
     const void *any = NULL;

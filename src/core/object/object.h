@@ -84,7 +84,7 @@ static inline bool counts_are_last(uint64_t counts)
     return (counts ^ counts_new(0)) << (64 - OBJECT_TAG_SHIFT) == 0;
 }
 
-// Dead objects of one class, oldest first. The owner of the list guards it.
+// Dead objects of a class, oldest first, guarded by the owner of the list.
 struct object_quarantine {
     struct object *first, *last;
     uint32_t count;
@@ -181,7 +181,7 @@ static inline void object_ref(struct object *object)
     atomic_fetch_add_explicit(&object->counts, 1, memory_order_relaxed);
 }
 
-// False when the last reference is already gone, even from what is guarded.
+// False when the last reference is already gone, also for a protected object.
 bool object_ref_if_alive(struct object *object);
 
 // The same for an object found by a handle, without a reference: another thread

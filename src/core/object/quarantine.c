@@ -3,9 +3,9 @@
 
 #include "core/object/object.h"
 
-// A dead object is reused only after so many other objects of its class died,
-// and not while a hazard pointer of a lookup names it: a call that checked a
-// handle just before the release then still reads the object that was meant.
+// A dead object is reused only after so many deaths in its class, and not while
+// a hazard pointer of a lookup names the object: a call that checked a handle
+// just before the release still reads the meant object.
 #define QUARANTINE 64
 #define CLEARED_AT_ONCE 32  // since all threads are asked; bits of `seen`
 

@@ -94,8 +94,8 @@ static inline bool object_release_kept(struct object *object,
     return counts != 0;
 }
 
-// Undoes object_take_user if the library's reference stayed; `last`: it was the
-// caller's last one.
+// Undoes object_take_user if the library's reference stayed; `last`: the caller
+// had a single reference.
 static inline void object_undo_take_user(struct object *object,
                                          const void *handle, bool last)
 {

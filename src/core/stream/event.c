@@ -105,7 +105,7 @@ rnl_status rnl_event_retain(rnl_event event)
     return status ? status : object_retain(event, OBJECT_EVENT, "event");
 }
 
-// Whoever waits for a promise that will never be recorded is told.
+// Waiters of a promise that will never be recorded fail.
 static rnl_status release_promise(rnl_event handle)
 {
     struct object *object = object_find_ref(handle, OBJECT_EVENT);

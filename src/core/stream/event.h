@@ -18,7 +18,7 @@ struct event {
     _Alignas(64) max_align_t native[];
 };
 
-// Neither a promise nor an interprocess event; told by one look at both.
+// Neither a promise nor an interprocess event; a single load checks both.
 static inline bool event_is_plain(const struct event *event)
 {
     uint16_t both;

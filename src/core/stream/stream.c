@@ -564,7 +564,7 @@ rnl_status rnl_enqueue_wait_stream(rnl_stream stream, rnl_stream other)
         return status;
     status = wait_stream(stream, other);
     object_clear_hazard(
-        HAZARD_OTHER);  // no more is guarded: this call is made often
+        HAZARD_OTHER);  // nothing else is protected; a hot call
     object_unprotect(HAZARD_STREAM);
     return status;
 }

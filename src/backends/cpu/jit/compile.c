@@ -140,7 +140,7 @@ static void add_options(struct job *job)
         add_pair(job, "--dump-ir", in_folder(job, DUMP_IR));
     if (options->untrusted)
         add_word(job, "--untrusted");
-    // It ends when this process is killed, and removes the folder.
+    // The compiler ends when this process is killed, and removes the folder.
     char parent[24];
     snprintf(parent, sizeof parent, "%ld", (long)getpid());
     add_pair(job, "--parent", parent);

@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-// Of a thread that waits at the block's barrier; NULL: at the grid's.
+// The name of a waiting thread's block barrier; NULL: the grid's barrier.
 static void name_barrier(const struct waiter *waiter, char where[48])
 {
     if (!waiter)

@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-// Block memory is what kernels reach most often outside their own variables.
+// Next to their own variables, kernels access block memory most.
 static _Thread_local char *block_memory
     __attribute__((tls_model("initial-exec")));
 static _Thread_local struct runner *thread_worker
@@ -110,8 +110,8 @@ static bool has_begun_all(const struct runner *runner)
     return runner->block.next_thread >= runner->block.thread_count;
 }
 
-// Goes on with any thread that can: ready ones first, because they keep the
-// number of stacks small. Returns when the caller's turn comes again.
+// Resumes any thread that can run: ready ones first, because they keep the
+// number of stacks small. Returns when the caller is resumed.
 static void run_another(struct runner *runner, uint32_t thread)
 {
     if (!runner->ready.first && has_begun_all(runner))
@@ -216,8 +216,8 @@ static void run_kernel(struct runner *runner, kernel_function *kernel,
         fail_overwritten();
 }
 
-// Runs a resident block of a cooperative grid. To the scheduler it is a block
-// whose threads have all begun, and of which one may wait.
+// Runs a resident block of a cooperative grid. To the scheduler all threads of
+// the block have begun, and one may wait.
 static void run_whole_block(struct runner *runner)
 {
     runner->block.next_thread = runner->block.thread_count;
@@ -237,7 +237,7 @@ static void run_whole_blocks(struct runner *runner)
     resume(runner, &runner->native);
 }
 
-// What every fiber does.
+// The main function of every fiber.
 static void run_blocks(void *argument)
 {
     struct runner *runner = argument;
@@ -484,7 +484,7 @@ static bool reserve_memory(struct runner *runner, const struct kernel_run *run)
 
 // --- Running ---------------------------------------------------------------
 
-// Runs the blocks on their fibers, until all have ended or one has failed.
+// Runs the blocks on fibers until all have ended or one has failed.
 static void run_all(struct runner *runner)
 {
     bool flush = runner->run->object->flags & RNL_CPU_OBJECT_FLUSHES;
@@ -583,7 +583,7 @@ static bool begin_next(struct runner *runner)
     return true;
 }
 
-// Runs what has been begun; the stack to begin on is there already.
+// Runs the begun launch; the first stack exists.
 static rnl_status run_begun(struct runner *runner, struct fiber *fiber)
 {
     runner->current = fiber;
@@ -611,10 +611,10 @@ static rnl_status run_grid(struct runner *runner, struct fiber *fiber,
 }
 
 // A launch runs its clusters by many calls: eight blocks of 256 threads keep
-// their stacks from one to the next.
+// their stacks between calls.
 enum { CLUSTER_STACKS = 8 * 256 };
 
-// Runs clusters one after another, each with all its blocks resident.
+// Runs clusters in a row, each with all its blocks resident.
 static rnl_status run_clusters(struct runner *runner, struct fiber *fiber,
                                uint64_t first, uint64_t count)
 {

@@ -1,7 +1,6 @@
 // Runs the blocks of a kernel of a cpu object, tier F: the threads of a block
-// run one after another on the calling OS thread, and each that must wait for
-// others gets a fiber of its own. See <runnel/cpu_object.h> for the contract
-// with the object.
+// run in turn on the calling OS thread, and each thread that must wait gets a
+// fiber. See <runnel/cpu_object.h> for the contract with the object.
 #pragma once
 
 #include "backends/cpu/kernel/stop.h"
@@ -65,23 +64,24 @@ uint64_t block_cluster_size(const struct kernel_run *run);
 // Block memory of one block, bytes.
 uint64_t block_memory_size(const rnl_cpu_object *object, size_t shared_size);
 
-// What every object must be given through `set_services` before it runs.
+// The services for every object's `set_services`, which is called before any
+// run.
 const rnl_cpu_services *block_services(void);
 
 // Runs blocks `first_block` … `first_block + block_count - 1`, numbered x
 // fastest; of a run with clusters, so many clusters, each with all its blocks
-// alive. A cooperative run that needs its grid has all of that alive. May be
-// called by any OS thread, by many at once, but not from inside a kernel.
+// alive. For a cooperative run that needs its grid, all blocks are alive. May
+// be called by several OS threads at once, but not from inside a kernel.
 // RNL_ERROR_LAUNCH_FAILED: a thread trapped or waits for ever;
 // RNL_ERROR_OUT_OF_MEMORY: no room for a stack or for shared memory;
-// RNL_ERROR_INVALID_ARGUMENT: the block is too large. On failure `failure` says
-// why, the blocks not begun are not run, and threads that waited are dropped.
+// RNL_ERROR_INVALID_ARGUMENT: the block is too large. On failure `failure` has
+// the reason, blocks not begun are not run, and waiting threads are dropped.
 rnl_status block_run(const struct kernel_run *run, uint64_t first_block,
                      uint64_t block_count, char *failure, size_t failure_size);
 
-// Runs all blocks of each kernel in a list, one after the other: what entering
-// and leaving costs is paid once. On failure `*out_failed` is the one that
-// failed, and those behind it are not run.
+// Runs all blocks of each kernel in a list, in order, which pays the cost of
+// entering and leaving once. On failure `*out_failed` is the failed kernel, and
+// later kernels are not run.
 rnl_status block_run_list(const struct kernel_run *first,
                           const struct kernel_run **out_failed, char *failure,
                           size_t failure_size);
@@ -90,5 +90,5 @@ rnl_status block_run_list(const struct kernel_run *first,
 // next launches. Happens by itself when the thread ends.
 void block_thread_finish(void);
 
-// What the calling OS thread keeps: bytes of address space.
+// Bytes of address space that the calling OS thread keeps.
 size_t block_thread_held(void);

@@ -1,4 +1,4 @@
-// What the threads of a block wait in, and how one of them fails.
+// The queues of a block's waiting threads, and the failure of a thread.
 #include "backends/cpu/kernel/block_threads.h"
 
 #include "backends/cpu/kernel/fiber.h"
@@ -73,7 +73,7 @@ _Noreturn void runner_fail(struct runner *runner, rnl_status status,
     va_end(arguments);
     runner_write_failure(runner, thread, text);
     runner->status = status;
-    runner->current->busy = true;  // whatever it was, it ends in the middle
+    runner->current->busy = true;  // may end in the middle
     fiber_switch(runner->current, &runner->native);
     __builtin_unreachable();
 }

@@ -78,8 +78,9 @@ struct runner {
 // too.
 struct runner *runner_here(void);
 
-// In a service: the calling thread's runner. A kernel may have overwritten what
-// it passes; the launch fails if that is not of the block that runs.
+// In a service: the calling thread's runner. A kernel may have overwritten the
+// block record that it passes; the launch fails unless the record is the
+// running block's.
 struct runner *runner_check(const rnl_cpu_block *block, uint32_t thread);
 
 void waiter_queue_clear(struct waiter_queue *queue);
@@ -96,8 +97,8 @@ bool runner_reserve_memory(struct runner *runner, uint64_t size);
 // Makes `memory` what the service block_memory gives.
 void runner_use_memory(struct runner *runner, char *memory);
 
-// Suspends the calling thread, which is in some queue or group already, until
-// something puts it into `ready`. Runs others meanwhile.
+// Suspends the calling thread, which is already in a queue or group, until it
+// is put into `ready`. Further threads run meanwhile.
 void runner_wait(struct runner *runner, struct waiter *self);
 
 // Fails the launch and leaves the block for good.
@@ -117,12 +118,12 @@ void runner_name_thread(const struct runner *runner, uint32_t thread,
 
 // kernel/barrier.c -------------------------------------------------------
 
-// All threads that have not ended wait at the block's barrier: lets them go on,
-// or fails the launch if they wait at different ones.
+// All live threads wait at the block's barrier: resumes them, or fails the
+// launch if they wait at different barriers.
 void barrier_release(struct runner *runner);
 
-// Fails the launch: some wait at a barrier, and others for lanes that are among
-// them, or at the grid's barrier.
+// Fails the launch: some threads wait at a barrier, while others wait for lanes
+// among them, or at the grid's barrier.
 _Noreturn void barrier_fail(struct runner *runner);
 
 // grid.c -----------------------------------------------------------------
@@ -142,8 +143,8 @@ struct resident_queue {
     struct resident *first, **end;
 };
 
-// Blocks that are all alive, and take turns on one OS thread: those of a grid,
-// or of one cluster after another. The blocks of a cluster follow each other.
+// Live blocks that take turns on an OS thread: the blocks of a grid, or of a
+// cluster after another. The blocks of a cluster follow each other.
 struct grid {
     struct resident *residents, *running;
     uint64_t count, begun;
@@ -151,7 +152,7 @@ struct grid {
     uint64_t cluster_size;
     uint64_t first;          // number of the first resident's cluster
     uint64_t clusters_left;  // that come after those that are alive
-    uint64_t meeting;        // blocks that wait for others of their cluster
+    uint64_t meeting;        // blocks waiting for their cluster
     struct resident_queue runnable, arrived;  // others have ended
     char *memory;            // the block memories
     size_t memory_size, stride;
@@ -183,7 +184,7 @@ bool grid_end(struct runner *runner);
 // The same, for a block whose threads all wait at the barrier of the grid.
 void grid_arrive(struct runner *runner);
 
-// The same, for a block that waits for the others of its cluster.
+// The same, for a block that waits for its cluster.
 void grid_meet(struct runner *runner);
 
 // The same, for a block that waits for values in memory.
@@ -198,7 +199,7 @@ uint64_t warp_operate(rnl_cpu_block *block, uint32_t thread,
 // ended. True if some did.
 bool warp_release_ended(struct runner *runner);
 
-// Nothing else can run: completes the groups that ask who is there.
+// No thread can run: completes the groups that query the active lanes.
 bool warp_release_active(struct runner *runner);
 
 // A lane that waits in a group, for a failure's text; NULL if none does.

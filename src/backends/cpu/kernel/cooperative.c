@@ -1,6 +1,6 @@
 // Cooperative launches and clusters: all blocks of a grid, or of a cluster, are
-// alive and take turns on one OS thread. A block goes on until its threads all
-// wait for other blocks: at the barrier of the grid or of the cluster, or for
+// alive and take turns on an OS thread. A block runs until all its threads wait
+// for further blocks: at the barrier of the grid or of the cluster, or for
 // values in memory.
 #include "backends/cpu/kernel/block.h"
 #include "backends/cpu/kernel/block_threads.h"
@@ -151,7 +151,7 @@ static struct resident *leader(const struct grid *grid)
     return &grid->residents[number - number % grid->cluster_size];
 }
 
-// Releases a cluster if its blocks have all ended or come to its barrier.
+// Releases a cluster once each block has ended or reached the barrier.
 static void release_cluster(struct grid *grid, struct resident *first)
 {
     if (first->arrived + first->ended < grid->cluster_size)

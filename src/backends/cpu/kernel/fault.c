@@ -59,8 +59,8 @@ void fault_call_former(const struct sigaction *action, int number,
         action->sa_handler(number);
 }
 
-// What the system does when there is no handler. A fault happens again as soon
-// as the handler returns; other signals, and a trap, have to be sent again.
+// Emulates the default action. A fault recurs as soon as the handler returns;
+// further signals, and a trap, must be raised again.
 static void act_by_default(int number, const siginfo_t *info)
 {
     struct sigaction action = {.sa_handler = SIG_DFL};
@@ -239,7 +239,7 @@ static bool is_stack_full(const struct fault *fault, enum guard_side side)
             fault->stack - fault->address < NEAR_GUARD);
 }
 
-// Memory of the kernel's whose guards tell what was overrun; NULL for others.
+// The kernel memory whose guard pages were hit; NULL for none.
 static const char *overrun_at(const struct runner *runner, uintptr_t address)
 {
     const struct grid *grid = runner->grid;

@@ -1,10 +1,10 @@
-// Faults of kernels: a signal that a kernel's code brings on itself (a wild
-// pointer, a full stack, a division by zero) fails its launch instead of ending
-// the process.
+// Faults of kernels: a signal that a kernel's code raises (a wild pointer, a
+// full stack, a division by zero) fails the launch instead of ending the
+// process.
 //
-// The handlers are the process's own, so whatever is not a kernel's is passed
-// on to those that were there before. Nothing is installed under a sanitizer,
-// which wants to see faults itself, or with RUNNEL_CONTAIN=0.
+// The handlers are the process's own, so signals from outside of kernels go to
+// the former handlers. Nothing is installed under a sanitizer, which handles
+// faults itself, or with RUNNEL_CONTAIN=0.
 #pragma once
 
 #include <runnel/status.h>
@@ -29,13 +29,13 @@ struct fault {
     uintptr_t instruction, stack;  // the registers; 0: not known
 };
 
-// Why a launch fails whose kernel has overwritten what lies above its frames.
+// The failure text of a kernel that overwrote the stack above its frames.
 extern const char fault_overwritten[];
 
 // Installs the handlers, once in a process.
 void fault_install(void);
 
-// Why they are not installed; "" where they are.
+// Why the handlers are not installed; "" if they are.
 const char *fault_unsupported_reason(void);
 
 // Calls a handler that was there before, as the system would have.
@@ -43,15 +43,15 @@ struct sigaction;
 void fault_call_former(const struct sigaction *action, int number,
                        siginfo_t *info, void *context);
 
-// In a handler that interrupted the kernel of `runner`: when it returns, the
-// thread is out of the kernel and its launch fails with `status`.
+// In a handler that interrupted the kernel of `runner`: after the handler
+// returns, the thread is out of the kernel and the launch fails with `status`.
 void fault_leave(struct runner *runner, rnl_status status, void *context);
 
-// Gives the calling thread a stack for the handlers if it lacks one, because a
-// handler cannot run on a stack that is full; and takes it back.
+// Gives the calling thread a signal stack if it has none, because a handler
+// cannot run on a full stack; and takes the signal stack back.
 void fault_thread_begin(struct runner *runner);
 void fault_thread_end(struct runner *runner);
 
-// Back on the runner's native fiber: writes the failure's text if a fault was
-// what led there.
+// Back on the runner's native fiber: writes the failure's text if a fault ended
+// the kernel.
 void fault_report(struct runner *runner);

@@ -69,9 +69,9 @@ static void finish_switch(struct fiber *self)
 // --- Switching -------------------------------------------------------------
 
 #if defined(__x86_64__)
-// fiber_swap(&saved, wanted): saves what a call must preserve. The floating
+// fiber_swap(&saved, wanted): saves the callee-saved registers. The floating
 // point control words are left alone: kernels do not change them. fiber_resume
-// is its second half, for a stack pointer that is set already.
+// is the second half, for a stack pointer that is set already.
 __asm__(".text\n"
         ".p2align 4\n"
         ".hidden fiber_swap\n"
@@ -419,11 +419,12 @@ static bool notice_forks(void)
 
 // --- Stacks ----------------------------------------------------------------
 
-// Stacks lie at regular distances, so the hot ends of many would share a few
-// sets of the first-level cache; they start at different offsets in their page.
+// Stacks lie at regular distances, so the hot ends of many stacks would share a
+// few sets of the first-level cache; they start at different offsets in their
+// page.
 enum { COLOUR_SIZE = 320, COLOUR_COUNT = 12 };
 
-// Of them and of the stack.
+// Shared by the offset and the stack.
 enum { MAPPING_SIZE = FIBER_STACK_SIZE + COLOUR_SIZE * COLOUR_COUNT };
 
 static atomic_uint next_colour;

@@ -1,10 +1,9 @@
-// Fibers: stacks of their own, between which an OS thread switches by hand.
+// Fibers: separate stacks, between which an OS thread switches by itself.
 //
-// A fiber belongs to the OS thread that made it and runs nowhere else. Its
-// stack has a guard on both sides, and its record lies elsewhere, so that no
-// overrun of the stack reaches it. All memory comes straight from the system,
-// so that nothing is held in the library's allocator while a fiber waits in a
-// pool.
+// A fiber belongs to its creating OS thread and runs nowhere else. The stack
+// has guard pages on both sides, and the record lies elsewhere, out of reach of
+// a stack overrun. All memory comes straight from the system, so a waiting
+// fiber in a pool holds nothing of the library's allocator.
 #pragma once
 
 #include "backends/cpu/kernel/guarded.h"
@@ -18,12 +17,12 @@
 #include <ucontext.h>
 #endif
 
-// What a fiber can use. Threads of a GPU have less.
+// The usable size. Threads of a GPU have less.
 #define FIBER_STACK_SIZE ((size_t)256 << 10)
 
 enum { FIBER_KEPT_WORDS = 21 };
 
-// Those of different OS threads share no cache line.
+// Aligned, so that fibers of different OS threads share no cache line.
 struct fiber {
     _Alignas(64) void *stack_pointer;  // while it does not run
     struct fiber *next;       // for its owner
@@ -47,7 +46,7 @@ struct fiber {
 // memory is short.
 struct fiber *fiber_create(void (*run)(void *), void *argument);
 
-// Makes it start from the beginning. What was on its stack is forgotten.
+// Restarts the fiber from the beginning. The content of the stack is lost.
 void fiber_reset(struct fiber *fiber, void (*run)(void *), void *argument);
 
 // Not the one that runs.
@@ -60,13 +59,12 @@ void fiber_init_native(struct fiber *fiber);
 // switches to `from` again.
 void fiber_switch(struct fiber *from, struct fiber *to);
 
-// In a signal handler that interrupted `from` (`context` is its third
-// argument): `from` is left for good, and `to` goes on when the handler
-// returns. `from` must be reset before it runs again.
+// In a signal handler that interrupted `from` (`context` is the handler's third
+// argument): leaves `from` for good and continues `to` when the handler
+// returns. `from` must be reset before another run.
 void fiber_abandon(struct fiber *from, struct fiber *to, void *context);
 
-// The stack pointer, and the next instruction, of what a signal interrupted; 0
-// where they are not known.
+// The interrupted code's stack pointer and next instruction; 0 if unknown.
 uintptr_t fiber_context_stack(const void *context);
 uintptr_t fiber_context_instruction(const void *context);
 
@@ -78,8 +76,8 @@ size_t fiber_held(void);
 
 // --- Calls of kernel code (call.c) -------------------------------------------
 //
-// A kernel may overwrite all of its stack, so the values that its caller needs
-// afterwards are kept in the fiber's record, out of the kernel's reach.
+// A kernel may overwrite all of its stack, so the values that the caller needs
+// afterwards are in the fiber's record, out of the kernel's reach.
 
 // run_blocks of a kernel, or run_threads, which does not look at the count.
 typedef void kernel_function(void);

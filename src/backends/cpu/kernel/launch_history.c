@@ -9,7 +9,7 @@ static uint64_t least(const _Atomic uint64_t *pair)
     return last < before ? last : before;
 }
 
-// Launches on several streams may each note theirs: one of them is lost then.
+// Concurrent launches may overwrite each other's entry.
 static void push(_Atomic uint64_t *pair, uint64_t value)
 {
     uint64_t both = atomic_load_explicit(pair, memory_order_relaxed);

@@ -1,8 +1,8 @@
-// How long the units of a kernel took in its last two launches.
+// The times of a kernel's units in the last two launches.
 //
-// A launch mostly takes as long as the one before it, and is shared
-// accordingly. The lesser figure of two launches counts, so that a single one
-// that was interrupted, or is long among short ones, does not decide.
+// A launch mostly takes as long as the launch before, and is shared
+// accordingly. The lesser time of two launches counts, so that a single
+// interrupted or unusually long launch does not decide.
 #pragma once
 
 #include <stdatomic.h>

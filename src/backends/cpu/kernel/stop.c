@@ -29,7 +29,7 @@ static struct lock list_lock;  // guards the list
 static struct stop_thread *list;
 static _Atomic uint32_t process = 1;  // differs from the parent's after a fork
 
-// No other thread is there any more, and this one has another id.
+// After a fork only this thread is left, with another id.
 static void forked(void)
 {
     list_lock = (struct lock){0};
@@ -98,7 +98,7 @@ static void arm(struct watchdog *watchdog)
         wake(watchdog);
 }
 
-// Stores in an order that those who read turn, owner and turn rely on.
+// Stores in an order that readers of turn, owner and turn rely on.
 void stop_begin(struct runner *runner)
 {
     struct stop_thread *self = &runner->stop;

@@ -1,15 +1,15 @@
-// Kernels that are to end before they do by themselves: a stream was cancelled,
-// or a launch has reached its time limit.
+// Kernels that must end early: a stream was cancelled, or a launch has reached
+// its time limit.
 //
-// A signal (SIGURG) makes an OS thread leave the kernel that it runs. The
-// handler acts only if the very run that was meant goes on, and if the thread
-// is in the kernel's own code: it holds no lock of any library there. Elsewhere
-// (printf, a function of the C library) the thread is asked again a little
-// later, by a watchdog, and services look before they return.
+// A signal (SIGURG) makes an OS thread leave its kernel. The handler acts only
+// during the meant run, and only in the kernel's own code, where the thread
+// holds no lock of any library. Elsewhere (printf, a function of the C library)
+// a watchdog signals the thread again a little later, and services check before
+// they return.
 //
-// The signal is the process's own as faults are (fault.h): whatever was not
-// sent from here goes to the handler that was there before. SIGURG does nothing
-// by default, so that one which comes late does no harm.
+// As for faults (fault.h), the process owns the signal: signals not sent from
+// here go to the former handler. The default action of SIGURG is none, so a
+// late signal is harmless.
 #pragma once
 
 #include "base/thread.h"
@@ -41,8 +41,8 @@ struct stop_request {
     bool listed;                    // guarded by the watchdog's lock
 };
 
-// Looks after the requests and the time limit of a pool, by a thread of its own
-// that is started when there is something to look after.
+// The watchdog of a pool's requests and time limit: a thread that is started on
+// demand.
 struct watchdog {
     uint64_t limit_ns;              // of each launch; 0: none
     struct lock lock;               // guards the next three
@@ -53,7 +53,7 @@ struct watchdog {
     atomic_bool asleep;             // until something happens
 };
 
-// What a run is done for.
+// The owner and limit of a run.
 struct stop_scope {
     const void *owner;
     uint64_t deadline;              // 0: the limit, from when the run begins
@@ -103,9 +103,8 @@ rnl_status stop_status(enum stop_reason reason);
 rnl_status watchdog_start(struct watchdog *watchdog);
 void watchdog_finish(struct watchdog *watchdog);
 
-// Adds a request, or looks again for one that is there. The watchdog is
-// started.
+// Adds a request, or checks a listed request again. The watchdog is started.
 void watchdog_add(struct watchdog *watchdog, struct stop_request *request);
 
-// Takes it out if it is still there.
+// Removes a listed request.
 void watchdog_remove(struct watchdog *watchdog, struct stop_request *request);

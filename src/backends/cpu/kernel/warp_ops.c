@@ -122,7 +122,7 @@ static bool is_per_lane(uint32_t kind)
 
 // --- Groups ----------------------------------------------------------------
 
-// Gives every lane its result and lets it go on. The group is gone after that.
+// Gives every lane its result and resumes the lanes. The group ends.
 static void complete(struct runner *runner, struct warp *warp,
                      struct warp_group *group)
 {

@@ -3,6 +3,6 @@
 
 #include <stdint.h>
 
-// The name of one that is missing among those of an object's `processor`
+// The name of a missing instruction set of an object's `processor`
 // (<runnel/cpu_object.h>), or NULL.
 const char *cpu_features_missing(uint64_t needed);

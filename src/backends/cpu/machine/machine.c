@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-// Reads the start of a small text file; false when it cannot be read.
+// Reads the start of a small text file; false if the file cannot be read.
 static bool read_file(const char *path, char *text, size_t size)
 {
     FILE *file = fopen(path, "re");
@@ -50,7 +50,7 @@ static unsigned cores_by_affinity(void)
 }
 
 // The next enclosing group's folder, from this process's own up to the root:
-// every one of them limits us. Start with an empty text; false past the root.
+// each group limits us. Start with an empty text; false past the root.
 static bool next_cgroup(char *folder, size_t size)
 {
     static const char root[] = "/sys/fs/cgroup";
@@ -70,7 +70,7 @@ static bool next_cgroup(char *folder, size_t size)
     return snprintf(folder, size, "%s/%s", root, path) < (int)size;
 }
 
-// The quota of one group in whole cores, rounded up; 0 when there is none.
+// The quota of a group in whole cores, rounded up; 0 for no quota.
 static unsigned group_quota(const char *folder)
 {
     char path[1200], text[64];
@@ -83,7 +83,7 @@ static unsigned group_quota(const char *folder)
     return (unsigned)((quota + period - 1) / period);
 }
 
-// The least quota that applies; 0 when there is none.
+// The least quota that applies; 0 for no quota.
 static unsigned cores_by_quota(void)
 {
     char folder[1100] = "";
@@ -171,7 +171,7 @@ void machine_memory(size_t *out_free, size_t *out_total)
 
 // --- Processor -------------------------------------------------------------
 
-// Of the first processor in /proc/cpuinfo, "" when it is not told.
+// The name of the first processor in /proc/cpuinfo, "" if not stated.
 static void cpuinfo(const char *field, char *value, size_t size)
 {
     char line[256];  // others are longer
@@ -197,7 +197,7 @@ static void processor_name(char *name, size_t size)
         snprintf(name, size, "CPU");
 }
 
-// "2345.678" MHz, in which the point is one in every language.
+// "2345.678" MHz, with a point in every locale.
 static uint32_t clock_khz(void)
 {
     uint64_t khz;
@@ -237,7 +237,7 @@ static void caches(rnl_device_info *info)
     }
 }
 
-// From the machine's own id, so that it stays the same across reboots.
+// Derived from the machine's id, so the same across reboots.
 static void uuid(rnl_device_info *info)
 {
     char text[64];

@@ -19,15 +19,15 @@ static rnl_status too_much(const struct context *context, size_t size)
                 (unsigned long long)context->device->info.memory_size);
 }
 
-// Large memory is a mapping of its own, other memory is of the heap.
+// Large memory is a separate mapping, small memory is from the heap.
 static bool is_large(size_t size)
 {
     return size >= HUGE_PAGE;
 }
 
-// A mapping of whole huge pages. Only a larger mapping is sure to contain an
-// aligned one; the rest of it goes back at once. Where the system has no huge
-// pages, the advice is refused and the pages are ordinary ones.
+// A mapping of whole huge pages. Only a larger mapping surely contains an
+// aligned range; the surplus is unmapped at once. A system without huge pages
+// refuses the advice and maps ordinary pages.
 static void *map_large(size_t size)
 {
     size = mem_align_up(size, HUGE_PAGE);
@@ -50,8 +50,8 @@ static void *allocate_small(size_t size)
     return posix_memalign(&memory, ALIGNMENT, size) ? NULL : memory;
 }
 
-// All kinds of memory are one here. Stream order needs nothing of the backend:
-// the memory is there at once, and it is freed when no work uses it any more.
+// All kinds of memory are the same here. Stream order needs no help of the
+// backend: memory is usable at once and freed when no work uses the memory.
 rnl_status cpu_memory_allocate(struct context *context, rnl_memory_kind kind,
                                size_t size, struct memory *out_memory)
 {

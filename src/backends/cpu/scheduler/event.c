@@ -110,15 +110,15 @@ static rnl_status make_timestamp(struct event *event, struct stream *stream,
 // caller gives up outside the lock. The event stays locked while its timestamp
 // op is submitted, so that the op carries this record's number.
 static rnl_status record_locked(struct event *event, struct stream *stream,
-                                struct op *stamp, bool idle,
+                                struct op *timestamp, bool idle,
                                 struct stream **old)
 {
     struct cpu_event *cpu = event_cpu(event);
     if (cpu->gone)
         return already_gone();
-    if (stamp) {
-        stamp->backend[1] = cpu->record + 1;
-        rnl_status status = queue_submit(stream_queue(stream), stamp,
+    if (timestamp) {
+        timestamp->backend[1] = cpu->record + 1;
+        rnl_status status = queue_submit(stream_queue(stream), timestamp,
                                          NULL);
         if (status != RNL_OK)
             return status;
@@ -170,7 +170,7 @@ rnl_status cpu_event_record(struct event *event, struct stream *stream)
     bool promise = event->options.promise;
     bool idle = stream_is_idle(stream);
     struct stream *old = stream;
-    struct op *waiters = NULL, *stamp;
+    struct op *waiters = NULL, *timestamp;
     if (idle && event_is_plain(event) && !atomic_load(&stream->failure))
         return record_done(event);
     if (promise && waits_for_promise(event, stream))
@@ -180,21 +180,21 @@ rnl_status cpu_event_record(struct event *event, struct stream *stream)
     rnl_status status = object_ref_for(&stream->object, "stream");
     if (status != RNL_OK)
         return status;
-    status = make_timestamp(event, stream, idle, &stamp);
+    status = make_timestamp(event, stream, idle, &timestamp);
     if (status != RNL_OK)
         goto drop;
     lock_take(&cpu->lock);
     bool again = promise && cpu->recorded;
     if (!again)
-        status = record_locked(event, stream, stamp, idle, &old);
+        status = record_locked(event, stream, timestamp, idle, &old);
     // Others wait for launches, which this is not.
     if (promise && !again && status == RNL_OK) {
         waiters = cpu->waiters;
         cpu->waiters = NULL;
     }
     lock_give(&cpu->lock);
-    if (stamp && (again || status != RNL_OK))
-        op_finish(stamp);
+    if (timestamp && (again || status != RNL_OK))
+        op_finish(timestamp);
     if (again)
         status = already_recorded(event);
     else if (promise && status == RNL_OK)

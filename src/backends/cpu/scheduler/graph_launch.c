@@ -90,25 +90,25 @@ static void expect_events(const struct plan *plan, uint64_t launch)
 static bool note_wait_targets(const struct plan *plan, struct op *op)
 {
     size_t size = plan->target_count * sizeof(struct wait);
-    struct wait *points = size ? mem_allocate(size) : NULL;
-    op->backend[2] = (uint64_t)(uintptr_t)points;
-    for (uint32_t i = 0; points && i < plan->count; i++) {
+    struct wait *targets = size ? mem_allocate(size) : NULL;
+    op->backend[2] = (uint64_t)(uintptr_t)targets;
+    for (uint32_t i = 0; targets && i < plan->count; i++) {
         const struct step *step = &plan->steps[i];
         if (step->kind == STEP_WAIT)
-            points[step->point] =
+            targets[step->point] =
                 event_target((struct event *)step->node_params->subject);
     }
-    if (size && !points)
+    if (size && !targets)
         fail(RNL_ERROR_OUT_OF_MEMORY, "there is no memory for a launch");
-    return points || !size;
+    return targets || !size;
 }
 
 static void drop_wait_targets(const struct plan *plan, struct op *op)
 {
-    struct wait *points = op_wait_targets(op);
-    for (uint32_t i = 0; points && i < plan->target_count; i++)
-        event_target_unref(&points[i]);
-    mem_release(points, plan->target_count * sizeof *points);
+    struct wait *targets = op_wait_targets(op);
+    for (uint32_t i = 0; targets && i < plan->target_count; i++)
+        event_target_unref(&targets[i]);
+    mem_release(targets, plan->target_count * sizeof *targets);
 }
 
 void graph_launch_finish(struct op *op)

@@ -44,7 +44,7 @@ static struct op *make_op(struct event *event, struct stream *stream,
 }
 
 // Kinds of STAMP ops of an interprocess event, in backend[1].
-enum { STAMP_RECORDS = 1, STAMP_WAITED = 2 };
+enum { TIMESTAMP_RECORDS = 1, TIMESTAMP_WAITED = 2 };
 
 static struct op *make_timestamp(struct event *event, struct stream *stream,
                              uint64_t what)
@@ -87,26 +87,26 @@ static rnl_status record_on(struct event *event, struct shared_event *shared,
 {
     uint64_t older;
     struct op *wait = make_wait(event, stream);
-    struct op *stamp =
-        wait ? make_timestamp(event, stream, STAMP_RECORDS) : NULL;
-    if (!stamp) {
+    struct op *timestamp =
+        wait ? make_timestamp(event, stream, TIMESTAMP_RECORDS) : NULL;
+    if (!timestamp) {
         if (wait)
             op_finish(wait);
         return fail_status();
     }
     // A place that an older record still has is waited for on the stream.
     uint64_t record = shared_event_claim(shared, &older);
-    stamp->backend[2] = record;
-    stamp->backend[3] = older;
+    timestamp->backend[2] = record;
+    timestamp->backend[3] = older;
     aim(wait, shared, older);
-    wait->next = stamp;
+    wait->next = timestamp;
     if (older > 0)
         shared_event_begin_wait(shared);
     rnl_status status =
-        queue_submit(stream_queue(stream), older ? wait : stamp, NULL);
+        queue_submit(stream_queue(stream), older ? wait : timestamp, NULL);
     if (status != RNL_OK) {
         complete(shared, record, older, true);
-        op_finish(stamp);
+        op_finish(timestamp);
     }
     if (status != RNL_OK || older == 0)
         op_finish(wait);
@@ -120,21 +120,21 @@ static rnl_status join(struct event *event, struct shared_event *shared,
     if (shared_event_state(shared, record) == RNL_OK)
         return RNL_OK;
     struct op *wait = make_wait(event, stream);
-    struct op *stamp =
-        wait ? make_timestamp(event, stream, STAMP_WAITED) : NULL;
-    if (!stamp) {
+    struct op *timestamp =
+        wait ? make_timestamp(event, stream, TIMESTAMP_WAITED) : NULL;
+    if (!timestamp) {
         if (wait)
             op_finish(wait);
         return fail_status();
     }
     aim(wait, shared, record);
-    stamp->backend[2] = record;
-    wait->next = stamp;
+    timestamp->backend[2] = record;
+    wait->next = timestamp;
     shared_event_begin_wait(shared);
     rnl_status status = queue_submit(stream_queue(stream), wait, NULL);
     if (status != RNL_OK) {
         shared_event_end_wait(shared);
-        op_finish(stamp);
+        op_finish(timestamp);
         op_finish(wait);
     }
     return status;
@@ -175,7 +175,7 @@ void cpu_interprocess_timestamp(struct op *op)
     struct shared_event *shared = event_cpu(event)->shared;
     uint64_t record = op->backend[2];
     bool failed = atomic_load(&op->stream->failure) != NULL;
-    if (op->backend[1] == STAMP_RECORDS) {
+    if (op->backend[1] == TIMESTAMP_RECORDS) {
         complete(shared, record, op->backend[3], failed);
         value_waiters_check_at(stream_pool(op->stream),
                       (char *)shared_event_word(shared, record));
