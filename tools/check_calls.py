@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Checks that every public function ends what it guards (src/core/object.h).
+"""Checks that every public function ends what it guards: the hazard pointers of
+src/core/object/handle.h.
 
 usage: check_calls.py [--self-test]
 
 A check of a kind that is guarded notes the object in a place of the thread.
 The public function that does so, itself or by what it calls, clears the place
-at its end: `CALL status = ...` clears all, object_unguard and object_clear one.
+at its end: `CALL status = ...` clears all, object_unprotect and object_clear_hazard one.
 Two more slips are found: a place that is used twice in one function, and a
 guarded object that is used behind a call of a function with a CALL of its own.
 """
@@ -17,18 +18,18 @@ import tempfile
 
 import csource
 
-ALL = frozenset({"GUARD_CONTEXT", "GUARD_STREAM", "GUARD_CODE", "GUARD_OTHER"})
+ALL = frozenset({"HAZARD_CONTEXT", "HAZARD_STREAM", "HAZARD_CODE", "HAZARD_OTHER"})
 
 # check_<name> by the macro that defines it.
 DEFINED = re.compile(
-    r"(?m)^CORE_CHECK_GUARDED\(\s*(\w+),\s*\w+,\s*\w+,\s*(GUARD_\w+)\)")
-NOTED = re.compile(r"\bobject_(?:guard|note)\(([^;]*?)(GUARD_\w+)\)", re.S)
-CLEARED = re.compile(r"\bobject_(?:unguard|clear)\(\s*(GUARD_\w+)\s*\)")
+    r"(?m)^OBJECT_CHECK_HAZARD\(\s*(\w+),\s*\w+,\s*\w+,\s*(HAZARD_\w+)\)")
+NOTED = re.compile(r"\bobject_(?:protect|set_hazard)\(([^;]*?)(HAZARD_\w+)\)", re.S)
+CLEARED = re.compile(r"\bobject_(?:unprotect|clear_hazard)\(\s*(HAZARD_\w+)\s*\)")
 SCOPED = re.compile(r"(?m)^\s+CALL\s+\w+\s*=")
 CALLED = re.compile(r"\b([a-z_]\w*)\s*\(")
 
 # Whose guards end in the functions that they call last.
-TAIL_CALLS = {"rnl_enqueue_function", "launch_at_once"}
+TAIL_CALLS = {"rnl_enqueue_function", "inline_launch"}
 
 # Behind their first public call they use handles only.
 BY_HANDLE = {"rnl_time_and_wait"}
@@ -68,9 +69,12 @@ class House:
 
     def __init__(self, root):
         folder = root / "src/core"
-        self.checks = checks_of((folder / "core.h").read_text())
+        files = sorted(folder.rglob("*.[ch]"))
+        self.checks = {}
+        for file in files:
+            self.checks.update(checks_of(file.read_text()))
         self.by_file, self.by_name = {}, {}
-        for file in sorted(folder.glob("*.[ch]")):
+        for file in files:
             path = file.relative_to(root)
             for function in functions_of(root, path, self.checks):
                 self.by_file[path, function.name] = function
@@ -129,14 +133,14 @@ def problems_of(house, function):
 def check(root):
     house = House(root)
     if not house.checks:
-        return ["src/core/core.h: there are no guarded checks"]
+        return ["src/core: there are no guarded checks"]
     return [problem for function in house.by_file.values()
             for problem in problems_of(house, function)]
 
 
 HEADER = """
-CORE_CHECK_GUARDED(context, context, OBJECT_CONTEXT, GUARD_CONTEXT)
-CORE_CHECK_GUARDED(stream, stream, OBJECT_STREAM, GUARD_STREAM)
+OBJECT_CHECK_HAZARD(context, context, OBJECT_CONTEXT, HAZARD_CONTEXT)
+OBJECT_CHECK_HAZARD(stream, stream, OBJECT_STREAM, HAZARD_STREAM)
 """
 FIND = "static int find(void *h)\n{\n    return check_stream(h);\n}\n"
 
@@ -152,11 +156,11 @@ CASES = [
     (FIND + "int rnl_a(void *h)\n{\n    CALL s = find(h);\n    return s;\n}",
      False),
     ("int rnl_a(void *h)\n{\n    int s = check_stream(h);\n"
-     "    object_unguard(GUARD_STREAM);\n    return s;\n}", False),
+     "    object_unprotect(HAZARD_STREAM);\n    return s;\n}", False),
     ("int rnl_a(void *h)\n{\n    int s = check_context(h);\n"
-     "    object_unguard(GUARD_STREAM);\n    return s;\n}", True),
+     "    object_unprotect(HAZARD_STREAM);\n    return s;\n}", True),
     ("int rnl_a(void *h)\n{\n"
-     "    object_guard(h, OBJECT_STREAM, GUARD_STREAM);\n    return 0;\n}",
+     "    object_protect(h, OBJECT_STREAM, HAZARD_STREAM);\n    return 0;\n}",
      True),
     ("int rnl_a(void *h, void *k)\n{\n    CALL s = check_stream(h);\n"
      "    return s ? s : check_stream(k);\n}", True),
@@ -177,7 +181,7 @@ def self_test():
         with tempfile.TemporaryDirectory() as name:
             root = pathlib.Path(name).resolve()
             (root / "src/core").mkdir(parents=True)
-            (root / "src/core/core.h").write_text(HEADER)
+            (root / "src/core/check.h").write_text(HEADER)
             (root / "src/core/a.c").write_text(text + "\n")
             found = check(root)
             if bool(found) != broken:

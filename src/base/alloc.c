@@ -53,7 +53,7 @@ void mem_release(void *memory, size_t size)
     if (!memory)
         return;
     current.release(memory, size, current.user_data);
-    // Whoever finds nothing held may exchange what was used just now.
+    // A thread that finds nothing held may exchange the allocator just used.
     atomic_fetch_sub_explicit(&held, size, memory_order_release);
 }
 

@@ -13,11 +13,11 @@ void *mem_allocate_aligned(size_t size, size_t alignment);
 void mem_release(void *memory, size_t size);
 
 // A copy of `memory` with room for `new_size` bytes, zeroed behind the old
-// `size`, in its place; NULL leaves it as it was.
+// `size`, in place of the old memory; NULL changes nothing.
 void *mem_grow(void *memory, size_t size, size_t new_size);
 
-// `items`, of which there are `count` of that size, with room for one more, for
-// `least` at first; `*most` is how many fit. NULL leaves all as it was.
+// An array of `count` items of that size with room for one more, for `least` at
+// first; `*most` is the capacity. NULL changes nothing.
 void *mem_room(void *items, uint32_t count, uint32_t *most, size_t size,
                uint32_t least);
 

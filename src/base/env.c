@@ -3,12 +3,12 @@
 #include <stdlib.h>
 #include <sys/auxv.h>
 
-bool env_is_believed(void)
+bool env_is_trusted(void)
 {
     return !getauxval(AT_SECURE);
 }
 
 const char *env_get(const char *name)
 {
-    return env_is_believed() ? getenv(name) : NULL;
+    return env_is_trusted() ? getenv(name) : NULL;
 }

@@ -3,10 +3,10 @@
 
 #include <stdbool.h>
 
-// Not in a program that has more rights than who started it (setuid, file
-// capabilities): variables name programs and libraries that would be run with
-// these.
-bool env_is_believed(void);
+// False in a program with more rights than its user (setuid, file
+// capabilities): variables name programs and libraries that would run with
+// these rights.
+bool env_is_trusted(void);
 
 // getenv; NULL for all where they are not believed.
 const char *env_get(const char *name);

@@ -1,6 +1,6 @@
 #include "base/fail.h"
 
-#include "base/fence.h"
+#include "base/asymmetric_fence.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "base/thread.h"
@@ -14,8 +14,8 @@ _Thread_local struct thread_state thread_state
         .callback_depth = THREAD_NEW,
 };
 
-// Where the strings of `error` live. The log alone can be long, so it is
-// allocated apart; one that finds no memory is dropped, never the failure.
+// Storage of the strings of `error`. The log can be long, so it is allocated
+// apart; without memory the log is dropped, never the failure.
 struct failure_text {
     rnl_error error;
     char message[1024];
@@ -28,11 +28,11 @@ struct failure_text {
     char *log;
 };
 
-// Small libraries leave room for little thread-local storage when they are
-// loaded late, so it is allocated, by the C library since it outlives every
-// object. Threads that find no memory share one.
-// A call has one, and callbacks and what goes on beside the call have others:
-// what they fail at is none of the call's failures.
+// Allocated, because libraries that are loaded late get little thread-local
+// storage; by the C library, since this storage outlives every object. Threads
+// without memory share a record. A call has a record, and callbacks and work
+// beside the call have separate ones: their failures are not failures of the
+// call.
 enum { LEVELS = 3 };
 static _Thread_local struct failure_text *own[LEVELS]
     __attribute__((tls_model("initial-exec")));
@@ -101,14 +101,14 @@ static struct thread_state *threads;
 
 static bool fences_are_remote(void)
 {
-    return atomic_load(&often.fence_mode) == FENCE_REMOTE;
+    return atomic_load(&read_mostly.fence_mode) == FENCE_REMOTE;
 }
 
 void threads_note_fences(void)
 {
     lock_take(&threads_lock);
     for (struct thread_state *at = threads; at; at = at->next)
-        atomic_store(&at->guards, fences_are_remote());
+        atomic_store(&at->uses_hazards, fences_are_remote());
     lock_give(&threads_lock);
 }
 
@@ -132,14 +132,14 @@ static void list_thread(void)
     if (threads)
         set_link(threads, &thread_state.next);
     threads = &thread_state;
-    atomic_store(&thread_state.guards, fences_are_remote());
+    atomic_store(&thread_state.uses_hazards, fences_are_remote());
     lock_give(&threads_lock);
 }
 
 static void unlist_thread(void)
 {
     lock_take(&threads_lock);
-    atomic_store(&thread_state.guards, false);
+    atomic_store(&thread_state.uses_hazards, false);
     if (own_link())
         *own_link() = thread_state.next;
     if (own_link() && thread_state.next)
@@ -236,7 +236,7 @@ void fail_beside(void (*what)(void *argument), void *argument)
     thread_state.beside--;
 }
 
-// It is made into a line before anybody is called.
+// Formats the line before the callback is called.
 static void log_failure(const struct failure_text *text)
 {
     log_write(RNL_LOG_DEBUG, "%s: %s: %s",
@@ -340,8 +340,8 @@ rnl_status fail_with(const rnl_error *details)
     return details->status;
 }
 
-// Once in a thread: one that calls again after it was taken off the list might
-// end unnoticed.
+// Once in a thread: after leaving the list, a thread that calls again might end
+// unnoticed.
 rnl_status enter_first_or_refuse(const char *function)
 {
     const char *around = thread_state.function;

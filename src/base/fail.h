@@ -1,30 +1,33 @@
-// The state of a thread inside the library: what it is calling, whether it may,
-// and the details of its last failure.
+// The state of a thread inside the library: the current call, whether calls are
+// allowed, and the details of the last failure.
 #pragma once
 
 #include <runnel/status.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 
-#define THREAD_SEEN 12
-#define THREAD_GUARDS 4
+#define THREAD_LOOKUPS 12
+#define THREAD_HAZARDS 4
 
 // Small and hot, so it lives in the static block of thread-local storage.
 struct thread_state {
-    // What a launch looks at is together. Not aligned to a cache line: C
-    // libraries that load this one late may not have room for that.
+    // Fields that a launch reads are together. Not aligned to a cache line: C
+    // libraries that load this library late may have no room for the alignment.
     const char *function;   // the public function being called
     unsigned callback_depth;// inside host functions, native kernels, deleters;
                             // THREAD_NEW besides
     bool end_noticed;       // its end will empty the cache
-    _Atomic bool guards;    // others see its notes without a fence of its own
-    const void *_Atomic guarded[THREAD_GUARDS];  // must not end meanwhile
-    const void *_Atomic seen[THREAD_SEEN];  // of each kind the one found last,
-                                            // and one whose label is copied
+    _Atomic bool
+        uses_hazards;  // other threads see its hazard pointers without a fence
+                       // of its own
+    const void *_Atomic hazards[THREAD_HAZARDS];  // must not end meanwhile
+    const void
+        *_Atomic lookups[THREAD_LOOKUPS];  // the last found of each kind, and
+                                           // the object whose label is copied
     unsigned cached_ops;
     unsigned beside;                        // inside fail_beside
     unsigned held_count;
-    void *held[THREAD_GUARDS];              // what the call has references to
+    void *held[THREAD_HAZARDS];              // what the call has references to
     uint64_t number;        // 0: none yet
     struct op *op_cache;
     struct thread_state *next;              // of all threads that made a call
@@ -60,11 +63,12 @@ static inline void callback_end(void)
     thread_state.callback_depth--;
 }
 
-// Whether threads_visit comes by this one and fence_heavy reaches it: nearly
-// always, once in a call.
-static inline bool thread_guards(void)
+// Whether threads_visit visits this thread and asymmetric_fence_heavy reaches
+// it: nearly always, and the same during a call.
+static inline bool thread_has_hazards(void)
 {
-    return atomic_load_explicit(&thread_state.guards, memory_order_relaxed);
+    return atomic_load_explicit(&thread_state.uses_hazards,
+                                memory_order_relaxed);
 }
 
 // A number that no other thread ever has, and not 0.
@@ -87,8 +91,8 @@ rnl_status fail_at(rnl_status status, const char *parameter,
                    const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-// The same with what a compiler said: the line of it that tells most is part of
-// the message, all of it the failure's log.
+// The same with a compiler's output: the most telling line becomes part of the
+// message, and the whole output the failure's log.
 rnl_status fail_compiler(rnl_status status, const char *what,
                          const char *log);
 
@@ -102,8 +106,8 @@ void fail_set_function(const char *name);
 void fail_set_native(int64_t code, const char *text);
 void fail_set_log(const char *log);
 
-// Calls `what`, which is no part of the call: what fails there is recorded
-// apart, as what fails inside a callback is, and the call's own failure stays.
+// Calls `what` beside the call: failures there are recorded apart, as in a
+// callback, and the failure of the call itself stays.
 void fail_beside(void (*what)(void *argument), void *argument);
 
 // Records a failure with every detail given; strings are copied, but for the
@@ -117,12 +121,12 @@ void thread_set_exit_hook(void (*hook)(void));
 // Makes sure that the calling thread's end is noticed; false when it cannot be.
 bool thread_notice_exit(void);
 
-// Tells all threads whether fence_light needs no instruction: called where the
-// mode changes.
+// Tells all threads whether asymmetric_fence_light needs no instruction: called
+// where the mode changes.
 void threads_note_fences(void);
 
-// Makes sure that threads_visit comes by the calling thread, also where that is
-// one of the library's; false when it cannot be.
+// Ensures that threads_visit visits the calling thread, also a thread of the
+// library; false if this is impossible.
 bool thread_is_visited(void);
 
 // Visits every thread that made a call and has not ended, under a lock.

@@ -42,7 +42,7 @@ int file_read(int fd, size_t limit, void **out_data, size_t *out_size)
         return ENOMEM;
     ssize_t got = read_all(fd, data, size);
     if (got != (ssize_t)size) {
-        // Shorter than it was a moment ago: somebody cut it.
+        // The file was cut while we read.
         int error = got < 0 ? errno : EIO;
         mem_release(data, size);
         return error;

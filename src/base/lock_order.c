@@ -1,6 +1,6 @@
 #include "base/lock_order.h"
 
-#include "base/biased.h"
+#include "base/biased_lock.h"
 #include "base/check.h"
 #include "base/thread.h"
 

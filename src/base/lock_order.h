@@ -26,16 +26,16 @@ enum lock_rank {
     RANK_HOST_LISTS,  // lists_lock (cudalike/host_node.c)
     RANK_GPU_PLAN,
     RANK_CONTEXT,   // context->lock; several under registry_lock
-    RANK_SEEN,      // graph_exec->seen
+    RANK_SNAPSHOT,  // graph_exec->snapshot_lock
     RANK_CAPTURE,   // capture_lock
     RANK_GRAPH,     // an outer graph's before those of its inner ones
     RANK_OWNED,     // context->owned_lock
-    RANK_WAITING,   // memory_pool->waiting_lock
+    RANK_POOL_DEFERRED,  // memory_pool->deferred_lock
     RANK_POOL_PART,
     RANK_TABLE,     // table_lock (core/object.c)
     RANK_HOST_QUEUE,     // host_queue->lock (cudalike)
     RANK_PROGRESS,   // list_lock (cudalike/doorbell.c)
-    RANK_STOP_WATCH,
+    RANK_WATCHDOG,
     RANK_LOADING,   // loading (base/shared.c)
     RANK_LEAF,      // no lock is taken under it
 };

@@ -9,7 +9,8 @@ bool log_wants(rnl_log_level level);
 void log_write(rnl_log_level level, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-// What the environment asks for; used while no callback is set. 0: nothing.
+// The level that the environment asks for; used while no callback is set. 0:
+// nothing.
 void log_set_default(int level);
 
 // In the child after fork: another thread may have held the lock.

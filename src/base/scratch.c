@@ -13,8 +13,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-// A folder has the first name until it is locked, so that nobody who finds the
-// second one can be faster than its owner.
+// A folder has the first name until it is locked, so no process that finds the
+// second name can lock the folder before its owner.
 #define NAME_NEW "runnel-new-XXXXXX"
 #define NAME_OWNED "runnel-own-"
 
@@ -41,7 +41,7 @@ static void remove_tree(const char *path)
 
 // --- Those of others ---------------------------------------------------------
 
-// Opens the folder of a dead owner and takes its lock; -1 for others.
+// Opens the folder of a dead owner and locks it; -1 if the owner lives.
 static int lock_dead(int base, const char *name)
 {
     struct stat facts;
@@ -79,7 +79,7 @@ static void sweep(void)
 
 // --- One's own ---------------------------------------------------------------
 
-// Where files cannot be locked, the folder keeps its first name, and nobody
+// If files cannot be locked, the folder keeps its first name, and no process
 // sweeps it.
 static void own(struct scratch *scratch)
 {

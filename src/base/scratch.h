@@ -1,6 +1,6 @@
-// Private folders for temporary files, which do not outlive their process for
-// long: each is locked while its owner lives, and whoever makes the next one
-// removes those that nobody holds.
+// Private folders for temporary files that hardly outlive their process: the
+// owner locks each folder while it lives, and the next process that makes a
+// folder removes the unlocked ones.
 #pragma once
 
 #include <stddef.h>
@@ -12,9 +12,10 @@ struct scratch {
     int lock;  // the folder, open; the lock ends with the process
 };
 
-// Makes one under TMPDIR, with at least `room` bytes left in the path for names
-// of files. 0, or an errno value; `path` then says what could not be made.
+// Makes a folder under TMPDIR, leaving at least `room` bytes of the path for
+// names of files. 0, or an errno value; then `path` says what could not be
+// made.
 int scratch_make(struct scratch *scratch, size_t room);
 
-// Removes it with all that is in it.
+// Removes the folder with its files.
 void scratch_remove(struct scratch *scratch);

@@ -24,8 +24,8 @@ extern char **environ;
 
 // --- Starting --------------------------------------------------------------
 
-// Our environment, where it may be believed (base/env.h), with TMPDIR=`folder`,
-// in one piece. NULL when memory is short.
+// Our environment, if trusted (base/env.h), with TMPDIR=`folder`, in one
+// allocation. NULL when memory is short.
 struct environment {
     size_t size;
     char *variables[];
@@ -33,7 +33,7 @@ struct environment {
 
 static struct environment *environment_make(const char *folder)
 {
-    bool believed = environ && env_is_believed();
+    bool believed = environ && env_is_trusted();
     size_t count = 0;
     while (believed && environ[count])
         count++;
@@ -135,7 +135,7 @@ static int pipe_make(int ends[2])
         close(ends[0] < 0 ? ends[1] : ends[0]);
         return error;
     }
-    // The child writes as it likes; we read what is there.
+    // The child writes at any time; we read the bytes present.
     fcntl(ends[0], F_SETFL, O_NONBLOCK);
     return 0;
 }
@@ -151,9 +151,9 @@ static int nothing_make(void)
 
 // --- Waiting ---------------------------------------------------------------
 
-// Reads what is there, at most `blocks` blocks of it, so that a child that
-// never stops writing does not keep us from looking at the clock. False at the
-// end of the output, and if it cannot be read.
+// Reads the bytes present, at most `blocks` blocks, so that a child that never
+// stops writing does not keep us from the clock. False at the end of the output
+// and on errors.
 static bool drain(int fd, int blocks, struct spawn_result *result)
 {
     struct text *output = &result->output;
@@ -208,7 +208,8 @@ static void doze(int fd, uint64_t pause, uint64_t deadline)
 }
 
 // The end of the output is nearly the end of the child. But a grandchild may
-// hold it open, and a child may close it and go on, so both are looked at.
+// hold the pipe open, and a child may close the pipe and go on, so we watch
+// both.
 static bool wait_for(pid_t child, int fd, uint64_t deadline,
                      const atomic_bool *stop, struct spawn_result *result)
 {

@@ -1,5 +1,5 @@
-// Running another program: with a time limit, its output kept, and nothing of
-// the host's leaking into it or being disturbed by it.
+// Running another program with a time limit, keeping its output, and isolated
+// from the host in both directions.
 #pragma once
 
 #include "base/text.h"
@@ -12,7 +12,7 @@
 enum spawn_end {
     SPAWN_EXITED,     // `code` is the exit code
     SPAWN_SIGNALLED,  // `code` is the signal
-    SPAWN_TIMED_OUT,  // it was killed, with all its children; or stopped
+    SPAWN_TIMED_OUT,  // killed, with all children; or stopped
     SPAWN_REAPED,     // the host takes the status of every child away
 };
 
@@ -23,9 +23,8 @@ struct spawn_result {
     struct text output;  // of both streams; freed by the caller
 };
 
-// Runs `arguments[0]`, a path, and waits for it at most until `deadline`
-// (base/clock.h), and until `*stop` is set, if `stop` is not NULL. Its
-// temporary files go to `folder`. 0, or an errno value when it could not be
-// started.
+// Runs `arguments[0]`, a path, and waits until `deadline` (base/clock.h) or
+// until `*stop` is set, if `stop` is not NULL. Temporary files go to `folder`.
+// 0, or an errno value if the program could not be started.
 int spawn_run(char *const arguments[], const char *folder, uint64_t deadline,
               const atomic_bool *stop, struct spawn_result *out_result);

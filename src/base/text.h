@@ -16,9 +16,9 @@ void text_add_bytes(struct text *text, const void *bytes, size_t size);
 // Never NULL.
 const char *text_get(const struct text *text);
 
-// Where in a compiler's log the line is that says what is wrong: the first with
-// "error:", else the first. Returns its length, at most 512.
+// Finds the line of a compiler's log that states the error: the first with
+// "error:", else the first. Returns the length, at most 512.
 int text_first_error(const char *log, const char **out_line);
 
-// Frees it and makes it empty.
+// Frees and empties the text.
 void text_finish(struct text *text);

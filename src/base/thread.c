@@ -116,7 +116,7 @@ bool thread_start_sized(pthread_t *out_thread, const char *name,
     // The host's signals are the host's business: a worker takes none.
     sigset_t all, old;
     sigfillset(&all);
-    // Those that a thread brings on itself stay deliverable to a handler.
+    // Signals that a thread raises by itself stay deliverable to a handler.
     static const int own[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP};
     for (size_t i = 0; i < sizeof own / sizeof own[0]; i++)
         sigdelset(&all, own[i]);
@@ -142,7 +142,8 @@ bool thread_notice_forks(atomic_bool *noticed, const struct fork_hooks *hooks)
 
 // --- Promptness ------------------------------------------------------------
 
-// What sched_getattr and sched_setattr take; not every C library declares it.
+// The parameter of sched_getattr and sched_setattr; not every C library
+// declares it.
 struct scheduling {
     uint32_t size, policy;
     uint64_t flags;
@@ -160,8 +161,9 @@ void thread_be_prompt(bool prompt)
     if (prompt == is_prompt)
         return;
     is_prompt = prompt;
-    // Linux 6.12 and later: a thread that is woken takes the processor from one
-    // with a longer slice. Shares stay as they are. Older ones ignore it.
+    // Linux 6.12 and later: a woken thread takes the processor from a thread
+    // with a longer slice. Shares stay unchanged. Older kernels ignore the
+    // request.
     if (syscall(SYS_sched_getattr, 0, &scheduling, sizeof scheduling, 0) ||
         scheduling.policy != SCHED_OTHER)
         return;

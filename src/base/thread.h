@@ -20,8 +20,8 @@ static inline void cpu_relax(void)
 
 // --- A lock for short critical sections ------------------------------------
 //
-// One atomic exchange to take, one store to give: half the cost of a mutex. A
-// holder that lost its processor is given it back by yielding.
+// One atomic exchange to take, one store to give: half the cost of a mutex.
+// Waiting threads yield, so a preempted holder gets its processor back.
 
 struct lock {
     atomic_bool held;
@@ -82,8 +82,8 @@ void futex_wait(_Atomic uint32_t *word, uint32_t value, uint64_t deadline);
 // Wakes up to `count` sleepers.
 void futex_wake(_Atomic uint32_t *word, int count);
 
-// The same for sleepers of a kind, which are bits: wakes those that share one
-// with `kinds`. Returns how many.
+// The same for sleepers of several kinds, as bits: wakes sleepers that share a
+// bit with `kinds`. Returns their number.
 void futex_wait_as(_Atomic uint32_t *word, uint32_t value, uint64_t deadline,
                    uint32_t kinds);
 int futex_wake_of(_Atomic uint32_t *word, int count, uint32_t kinds);
@@ -101,19 +101,17 @@ bool thread_start_sized(pthread_t *out_thread, const char *name,
                         size_t stack_size, void *(*run)(void *),
                         void *argument);
 
-// Asks the system to let the calling thread run soon after it was woken, also
-// on the processor of whoever woke it; or no longer. Only a hint, which some
-// ignore.
+// Asks the system to run the calling thread soon after a wake-up, also on the
+// waker's processor; or no longer. A hint, which some systems ignore.
 void thread_be_prompt(bool prompt);
 
-// What is called of forks; NULL: nothing.
+// Functions called around a fork; NULL: nothing.
 struct fork_hooks {
     void (*before)(void), (*in_parent)(void), (*in_child)(void);
 };
 
-// Has them called for every fork from now on, unless `noticed` says that they
-// are already. False when there is no memory for that. Threads that come at
-// once may each have them called.
+// Registers the hooks for every later fork, unless `noticed` says that they are
+// registered. False without memory. Concurrent callers may register twice.
 bool thread_notice_forks(atomic_bool *noticed,
                          const struct fork_hooks *hooks);
 

@@ -1,22 +1,24 @@
-// THE internal contract: what a backend gives to the core.
+// THE internal contract between the core and a backend.
 //
-// The core allocates every object (its own part plus `…_size` bytes for the
+// The core allocates every object (the core's part plus `…_size` bytes for the
 // backend), checks arguments, counts references and latches failures. A hook
-// never sees a bad argument, a dead object or an empty operation. A hook that
-// fails records why (base/fail.h) and returns the status; `init` hooks that
-// fail leave nothing behind. Hooks are called from any thread, with no lock of
-// the core held. Optional hooks may be NULL; the validator checks that they and
-// the feature bits agree.
+// never sees a bad argument, a dead object or an empty operation. A failing
+// hook records the reason (base/fail.h) and returns the status; failing `init`
+// hooks leave nothing behind. Hooks are called from any thread, with no lock of
+// the core held. Optional hooks may be NULL; the validator checks that hooks
+// and feature bits agree.
 #pragma once
 
-#include "core/core.h"
-#include "core/op.h"
+#include "core/object/buffer_object.h"
+#include "core/stream/event.h"
+#include "core/stream/op.h"
+#include "core/module/function.h"
 
 struct graph_exec;
 
 #define BACKEND_ABI 1u
 #define SHARE_KEY_SIZE 64  // bytes with which memory_share finds memory
-#define DEADLINE_LOOK 0  // no moment: time does not begin at 0
+#define DEADLINE_POLL 0  // no moment: time does not begin at 0
 #define FEATURE_LAST RNL_FEATURE_INTERPROCESS_MEMORY
 #define BACKEND_FEATURE(feature) (1u << (feature))
 #define BACKEND_ATTRIBUTE(id) (1u << (id))
@@ -48,7 +50,7 @@ struct compiled_binary {
     struct dumped *dumped;  // those that source.dump asks for, in order
 };
 
-// What a function is, filled by function_init. Strings are copied by the core.
+// The facts of a function, filled in by function_init. The core copies strings.
 struct function_facts {
     const char *name, *symbol;
     const rnl_parameter *parameters;
@@ -57,10 +59,10 @@ struct function_facts {
     size_t shared_size, local_size, constant_size;
     bool uses_barriers;
     rnl_dim3 cluster;  // that every launch has; no zeros, or x is 0: any
-    // Not copied: they live as long as the module. NULL: there are no tiers.
+    // Not copied: the strings live as long as the module. NULL: no tiers.
     const char *tier, *tier_reason;
-    // A launch may have its values one behind the other, each where
-    // parameter_offset says.
+    // A launch may have its values in a packed block, at the offsets of
+    // parameter_offset.
     bool packs;
 };
 
@@ -88,15 +90,15 @@ struct backend {
     const char *api;     // "cpu", "cuda", "hip", "null"
     bool accelerator;    // counts as a gpu
     uint32_t features;   // BACKEND_FEATURE bits that every device has
-    // BACKEND_ATTRIBUTE bits of the stream attributes that it heeds; it reads
-    // them by stream_get_attributes
+    // BACKEND_ATTRIBUTE bits of the supported stream attributes; the backend
+    // reads them by stream_get_attributes
     uint32_t stream_attributes;
-    // stream_submit may be given a launch that borrows (op.h), of a kernel or a
-    // graph, alone: it is through with it when it returns, and takes over
-    // neither the op nor what that keeps. NOT_READY asks for an op that does
-    // not borrow. Where launch attributes for events have an effect, such a
-    // launch may have them, as OP_RECORDING, and records them.
-    bool launches_at_once;
+    // stream_submit may be given a launch that borrows (stream/op.h), of a
+    // kernel or a graph, alone: the hook is done with the launch on return, and
+    // takes over neither the op nor its references. NOT_READY asks for an op
+    // that does not borrow. If launch attributes for events have an effect,
+    // such a launch may have them, as OP_RECORDING, and records the events.
+    bool launches_inline;
     size_t context_size, stream_size, event_size, module_size, function_size;
     size_t exec_size;
 
@@ -125,18 +127,19 @@ struct backend {
     rnl_status (*peer_access)(struct context *context, struct context *peer,
                               enum peer_call call);
 
-    // --- streams. `deadline` is base/clock.h's time. For a borrowed stream,
-    // init writes the driver's priority and RNL_STREAM_NON_BLOCKING; it gives
-    // INVALID_HANDLE for one of another context.
+    // --- streams
+    //
+    // `deadline` is base/clock.h's time. For a borrowed stream, init writes the
+    // driver's priority and RNL_STREAM_NON_BLOCKING, and returns INVALID_HANDLE
+    // for a stream of another context.
     rnl_status (*stream_init)(struct stream *stream);
     void (*stream_finish)(struct stream *stream);  // nothing is in flight
-    // Takes a list of ops over, linked by `next`, and sets their sequences. An
-    // OP_GRAPH comes alone. A backend that cannot fail returns RNL_OK; one that
-    // fails leaves them all to the core. The lock of a batched stream is held:
-    // nothing that this calls may enqueue on the same stream. A copy that is
-    // awaited comes alone and without that lock.
+    // Takes over a list of ops, linked by `next`, and sets their sequences. An
+    // OP_GRAPH comes alone. On failure all ops stay the core's. The lock of a
+    // batched stream is held: the hook must not enqueue on the same stream. An
+    // awaited copy comes alone and without that lock.
     rnl_status (*stream_submit)(struct stream *stream, struct op *first);
-    // With DEADLINE_LOOK it only looks: OK or NOT_READY, which is not recorded.
+    // With DEADLINE_POLL it only looks: OK or NOT_READY, which is not recorded.
     rnl_status (*stream_wait)(struct stream *stream, uint64_t deadline);
     // Later work of `stream` waits for all of `other` so far.
     rnl_status (*stream_join)(struct stream *stream, struct stream *other);
@@ -148,24 +151,25 @@ struct backend {
     rnl_status (*stream_cancel)(struct stream *stream);
 
     // --- events
-    // Its memory is zeroed, or as event_finish left that of another, and as
-    // calls did that came later: they found the event before it ended.
+    //
+    // The memory is zeroed, or as event_finish left a former event, changed by
+    // late calls that found the former event before its end.
     rnl_status (*event_init)(struct event *event);
     void (*event_finish)(struct event *event);
     rnl_status (*event_record)(struct event *event, struct stream *stream);
     rnl_status (*event_join)(struct stream *stream, struct event *event);
     rnl_status (*event_query)(struct event *event);  // may report a failure
     rnl_status (*event_wait)(struct event *event, uint64_t deadline);
-    // With PROMISES: the caller's last reference to a promise is gone. If it
-    // was not recorded, it never will be: whoever waits for it fails.
+    // With PROMISES: the caller's last reference to a promise is gone. An
+    // unrecorded promise will never be recorded, so its waiters fail.
     void (*event_break)(struct event *event);
-    // With INTERPROCESS: the key to an event that was made with .interprocess,
-    // as of memory_share; or, `opens`, makes an event that was just made
-    // without it the one of the key.
+    // With INTERPROCESS: the key of an event made with .interprocess, as of
+    // memory_share; or, if `opens`, turns a new event made without
+    // .interprocess into the event of the key.
     rnl_status (*event_share)(struct event *event, bool opens,
                               unsigned char *key);
-    // From the completion of one to that of the other. INVALID_STATE or
-    // NOT_READY, not recorded, when `*out_wrong` was never recorded or is not
+    // From the completion of `start` to that of `end`. INVALID_STATE or
+    // NOT_READY, not recorded, if `*out_wrong` was never recorded or is not
     // complete.
     rnl_status (*event_elapsed)(struct event *start, struct event *end,
                                 struct event **out_wrong, int64_t *out_ns);
@@ -177,10 +181,10 @@ struct backend {
     // No work uses it any more.
     void (*memory_free)(struct context *context, rnl_memory_kind kind,
                         struct memory memory, size_t size);
-    // With INTERPROCESS_MEMORY: memory that another process can open, and the
-    // key to it; or, `opens`, the same memory in the other process. That key is
-    // untrusted: it may be any bytes. Both end by memory_free, which tells them
-    // by memory.cookie.
+    // With INTERPROCESS_MEMORY: memory that another process can open, and its
+    // key; or, if `opens`, the same memory in the opening process. That key is
+    // untrusted: any bytes. Both end by memory_free, which recognises them by
+    // memory.cookie.
     rnl_status (*memory_share)(struct context *context, bool opens, size_t size,
                                unsigned char *key, struct memory *out_memory);
     // optional, with MEMORY_HINTS: how managed memory will be used
@@ -216,18 +220,18 @@ struct backend {
     void (*function_finish)(struct function *function);
 
     // optional, with NATIVE_HANDLES: the vendor's handle of a context, stream,
-    // event, module or function. With `out_facts`, only of streams: those
-    // instead of the handle; it cannot fail.
+    // event, module or function. With `out_facts`, only for streams: the facts
+    // instead of the handle; cannot fail.
     rnl_status (*native)(struct object *object, void **out_native,
                          struct native_facts *out_facts);
 
-    // optional, with GRAPHS. The snapshot of the exec says what it does.
-    // `index`: the node changed, UINT32_MAX for all; launches under way go on
-    // with what was. Both are called with the lock held. A launch is an op.
+    // optional, with GRAPHS. The snapshot of the exec has the nodes. `index`:
+    // the changed node, UINT32_MAX for all; launches under way are not
+    // affected. Both are called with the lock held. A launch is an op.
     rnl_status (*exec_init)(struct graph_exec *exec);
     void (*exec_finish)(struct graph_exec *exec);
     rnl_status (*exec_change)(struct graph_exec *exec, uint32_t index);
-    // optional: what a first launch on the stream would have to do before it
+    // optional: the preparations of a first launch on the stream
     rnl_status (*exec_upload)(struct graph_exec *exec, struct stream *stream);
 
     // optional: how many blocks of a shape can be resident at once. What the
@@ -246,10 +250,6 @@ static inline const char *context_lacks(struct context *context,
                ? NULL
                : context->backend->feature_reason(context, feature);
 }
-
-// Fails with "<what> not supported: <why>" where the context does not have it.
-rnl_status context_need(struct context *context, rnl_feature feature,
-                        const char *parameter, const char *what);
 
 // The message for the first rule that the table breaks, or NULL.
 const char *backend_check(const struct backend *backend);

@@ -4,7 +4,7 @@
 
 #include "test.h"
 
-#include "backends/cpu/block.h"
+#include "backends/cpu/kernel/block.h"
 
 #include <stdio.h>
 

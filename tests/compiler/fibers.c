@@ -1,7 +1,7 @@
 // Fibers, and what an OS thread keeps for them.
 #include "build.h"
 
-#include "backends/cpu/fiber.h"
+#include "backends/cpu/kernel/fiber.h"
 
 #include <pthread.h>
 #include <stdio.h>

@@ -1,5 +1,6 @@
 // What the backend declares of CUDA against the vendor's header: nothing to
 // run, it compiles or not.
+
 #include <cuda.h>
 #include <stddef.h>
 

@@ -5,7 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/core.h"
+#include "core/object/object.h"
+#include "core/stream/failure.h"
+#include "core/stream/stream.h"
 
 enum { WAIT_STEP_NS = 5000000 };
 

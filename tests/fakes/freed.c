@@ -1,6 +1,9 @@
 // Memory that goes before the work that uses it, and streams that others
 // capture meanwhile.
-#include "core/core.h"
+#include "core/object/buffer_object.h"
+#include "core/object/handle.h"
+#include "core/object/object.h"
+#include "core/object/release.h"
 
 #include "shut.h"
 

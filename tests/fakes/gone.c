@@ -1,6 +1,8 @@
 // Calls that come late: another thread has released what they found by then.
 #include "core/backend.h"
-#include "core/object.h"
+#include "core/object/handle.h"
+#include "core/object/object.h"
+#include "core/object/release.h"
 
 #include "backends/cudalike/stream/event.h"
 #include "backends/cudalike/stream/deferred.h"
@@ -395,7 +397,7 @@ RNL_TEST(a_stream_that_is_gone_need_not_give_its_record)
     struct stream *stream = find_stream();
     struct marker *marker = marker_take(stream_context(stream), false);
     marker_promise(marker);
-    struct op *record = deferred_marker_op(stream, OP_STAMP, marker);
+    struct op *record = deferred_marker_op(stream, OP_TIMESTAMP, marker);
     deferred_marker_over(record, true);
     op_finish(record);
     release_and_await_end(&stream->object);

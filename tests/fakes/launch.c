@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "backends/cpu/module.h"
+#include "backends/cpu/jit/module.h"
 
 enum { EXTRA_END = 0, EXTRA_BUFFER = 1, EXTRA_SIZE = 2 };
 

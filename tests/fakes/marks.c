@@ -1,6 +1,7 @@
 // The marks behind launches of graphs, for one that is exchanged later: the
 // driver is asked for them where they may be needed, and no more.
-#include "core/object.h"
+#include "core/object/handle.h"
+#include "core/object/object.h"
 
 #include "backends/cudalike/timeline/graph_fence.h"
 #include "backends/cudalike/timeline/marker.h"

@@ -5,9 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backends/cpu/module.h"
+#include "backends/cpu/jit/module.h"
 #include "core/backend.h"
-#include "core/object.h"
+#include "core/object/handle.h"
+#include "core/object/object.h"
+#include "core/object/release.h"
 
 enum { SHARED_OPTIN = 232448, SHARED_DEFAULT = 49152 };
 
@@ -102,10 +104,10 @@ static const rnl_cpu_object *table_of(const struct fake_module *module)
 {
     if (!module->inner)
         return NULL;
-    struct object *object = object_find_and_keep(module->inner, OBJECT_MODULE);
+    struct object *object = object_find_ref(module->inner, OBJECT_MODULE);
     const struct cpu_module *native = module_native((struct module *)object);
     const rnl_cpu_object *table = native->object.table;
-    object_drop(object);
+    object_unref(object);
     return table;
 }
 
@@ -113,7 +115,7 @@ static bool globals_add(struct fake_module *module)
 {
     const rnl_cpu_object *table = table_of(module);
     for (size_t i = 0; i < table->global_count; i++) {
-        const rnl_cpu_global *global = object_global(table, i);
+        const rnl_cpu_global *global = object_file_global(table, i);
         struct fake_block block = {(uintptr_t)global->address, global->size,
                                    PLACE_GLOBAL, module->object.context};
         if (global->size && !fake_block_add(&block))
@@ -127,7 +129,7 @@ static void globals_drop(struct fake_module *module)
     const rnl_cpu_object *table = table_of(module);
     struct fake_block block;
     for (size_t i = 0; table && i < table->global_count; i++)
-        fake_block_take((uintptr_t)object_global(table, i)->address,
+        fake_block_take((uintptr_t)object_file_global(table, i)->address,
                         1u << PLACE_GLOBAL, &block);
 }
 
@@ -156,10 +158,10 @@ static bool is_used(const struct fake_module *module)
     for (const struct fake_function_object *function = module->functions;
          function && !used; function = function->next) {
         struct object *object =
-            object_find_and_keep(function->inner, OBJECT_FUNCTION);
+            object_find_ref(function->inner, OBJECT_FUNCTION);
         used = object && object_references(object) > 2;
         if (object)
-            object_drop(object);
+            object_unref(object);
     }
     return used;
 }
@@ -282,7 +284,7 @@ int fake_module_global(uint64_t *out_address, size_t *out_size, void *handle,
         return code;
     const rnl_cpu_object *table = table_of(module);
     for (size_t i = 0; table && i < table->global_count; i++) {
-        const rnl_cpu_global *global = object_global(table, i);
+        const rnl_cpu_global *global = object_file_global(table, i);
         char symbol[512];
         fake_mangle(global->name, symbol, sizeof symbol);
         if (strcmp(symbol, name) != 0)
@@ -309,8 +311,9 @@ int fake_module_function_count(unsigned *out_count, void *handle)
 
 static const char *kernel_symbol(struct fake_module *module, size_t index)
 {
-    return module->kernels ? module->kernels[index].name
-                           : object_kernel(table_of(module), index)->symbol;
+    return module->kernels
+               ? module->kernels[index].name
+               : object_file_kernel(table_of(module), index)->symbol;
 }
 
 int fake_module_functions(void **out_functions, unsigned count, void *handle)

@@ -6,10 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backends/cpu/module.h"
+#include "backends/cpu/jit/module.h"
 #include "base/text.h"
 #include "core/backend.h"
-#include "core/object.h"
+#include "core/object/handle.h"
+#include "core/object/object.h"
 
 #define SYMBOL(name, vendor, need, type, parameters) \
     FAKE_EXPORT type nvrtc_##name parameters __asm__(#vendor);
@@ -258,10 +259,10 @@ static rnl_status build(struct program *program, size_t option_count,
 
 static const rnl_cpu_object *table_of(rnl_module module)
 {
-    struct object *object = object_find_and_keep(module, OBJECT_MODULE);
+    struct object *object = object_find_ref(module, OBJECT_MODULE);
     const struct cpu_module *native = module_native((struct module *)object);
     const rnl_cpu_object *table = native->object.table;
-    object_drop(object);
+    object_unref(object);
     return table;
 }
 
@@ -287,7 +288,7 @@ static void write_kernel(struct text *text, const rnl_cpu_object *table,
     text_add(text, ".visible .entry %s(", kernel->symbol);
     for (size_t i = 0; i < kernel->parameter_count; i++)
         write_parameter(text, kernel->symbol, i,
-                        object_parameter(table, kernel, i));
+                        object_file_parameter(table, kernel, i));
     text_add(text, "\n)\n{\n\tret;\n}\n\n");
 }
 
@@ -313,7 +314,7 @@ static void write_head(struct text *text, const rnl_cpu_object *table)
     text_add(text, "//\n// Made by the fake NVRTC\n//\n\n.version 9.0\n"
                    ".target sm_90\n.address_size 64\n\n");
     for (size_t i = 0; i < table->global_count; i++) {
-        const rnl_cpu_global *global = object_global(table, i);
+        const rnl_cpu_global *global = object_file_global(table, i);
         char symbol[512];
         fake_mangle(global->name, symbol, sizeof symbol);
         text_add(text, ".visible .%s .align %u .b8 %s[%llu];\n",
@@ -321,7 +322,7 @@ static void write_head(struct text *text, const rnl_cpu_object *table)
                  global->alignment, symbol, (unsigned long long)global->size);
     }
     for (size_t i = 0; i < table->kernel_count; i++)
-        write_kernel(text, table, object_kernel(table, i));
+        write_kernel(text, table, object_file_kernel(table, i));
 }
 
 static int take(struct program *program)
@@ -485,8 +486,8 @@ int nvrtc_cubin(void *handle, char *cubin)
 static const char *kernel_symbol(const rnl_cpu_object *table, const char *name)
 {
     for (size_t i = 0; i < table->kernel_count; i++)
-        if (strcmp(object_kernel(table, i)->name, name) == 0)
-            return object_kernel(table, i)->symbol;
+        if (strcmp(object_file_kernel(table, i)->name, name) == 0)
+            return object_file_kernel(table, i)->symbol;
     return NULL;
 }
 

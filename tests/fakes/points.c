@@ -1,6 +1,7 @@
 // Records of a stream with nothing between them: they stand for the same point,
 // and the driver is told once.
-#include "core/object.h"
+#include "core/object/handle.h"
+#include "core/object/object.h"
 
 #include "backends/cudalike/stream/event.h"
 

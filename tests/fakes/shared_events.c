@@ -1,7 +1,8 @@
 // Events that processes share, on a driver: what is given to it when, and how
 // records and waits fail.
 #include "core/backend.h"
-#include "core/object.h"
+#include "core/object/handle.h"
+#include "core/object/object.h"
 
 #include "round.h"
 

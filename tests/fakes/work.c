@@ -1,6 +1,8 @@
 // Work on the driver: what it is told, and what becomes of failures.
 #include "core/backend.h"
-#include "core/object.h"
+#include "core/object/handle.h"
+#include "core/object/object.h"
+#include "core/object/release.h"
 
 #include "backends/cudalike/timeline/gpu_stream.h"
 

@@ -1,9 +1,9 @@
 // Binaries of modules, up to where a loader would map them. The first byte says
 // what the rest is.
-#include "backends/cpu/object.h"
+#include "backends/cpu/jit/object_file.h"
 #include "backends/cuda/ptx.h"
 #include "backends/cudalike/module/image.h"
-#include "base/shared.h"
+#include "base/dynlib.h"
 #include "fuzz.h"
 
 #include <dlfcn.h>
@@ -12,7 +12,7 @@
 
 enum { HEADER = 64 };  // of an image is not longer
 
-// In the place of base/shared.c's: no mutated code is ever mapped.
+// In the place of base/dynlib.c's: no mutated code is ever mapped.
 void *__wrap_shared_load(const char *path);
 void *__wrap_shared_load(const char *path)
 {
@@ -26,7 +26,7 @@ void *__wrap_shared_load(const char *path)
 static void load(const void *data, size_t size)
 {
     struct loaded_object object;
-    fuzz_require(object_load(data, size, &object) != RNL_OK,
+    fuzz_require(object_file_load(data, size, &object) != RNL_OK,
                  "nothing is loaded here");
     fuzz_require(rnl_last_error()->message[0], "a refusal has a sentence");
 }
@@ -35,7 +35,7 @@ static void load_sealed(const void *data, size_t size)
 {
     void *sealed;
     size_t sealed_size;
-    if (object_wrap(data, size, &sealed, &sealed_size) != RNL_OK)
+    if (object_file_wrap(data, size, &sealed, &sealed_size) != RNL_OK)
         return;
     load(sealed, sealed_size);
     mem_release(sealed, sealed_size);

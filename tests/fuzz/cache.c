@@ -1,7 +1,7 @@
 // Files in the disk cache.
 //
 // Input: how it is put there, the size of a key, the key, and the rest.
-#include "core/cache.h"
+#include "core/module/disk_cache.h"
 
 #include "base/alloc.h"
 #include "base/hash.h"
@@ -54,7 +54,7 @@ static bool load(const struct bytes *key, const struct bytes *file)
 {
     void *data;
     size_t size;
-    if (!cache_load(key->data, key->size, &data, &size))
+    if (!disk_cache_load(key->data, key->size, &data, &size))
         return false;
     fuzz_require(size <= file->size &&
                      memcmp(data, file->data + file->size - size, size) == 0,
@@ -89,7 +89,7 @@ static void put(const char *path, const struct bytes *key, struct bytes file,
 static void store(const char *path, const struct bytes *key, struct bytes data)
 {
     size_t at = key->size > 1 ? key->data[0] * 256u + key->data[1] : 0;
-    cache_store(key->data, key->size, data.data, data.size);
+    disk_cache_store(key->data, key->size, data.data, data.size);
     fuzz_require(load(key, &data) == (key->size > 0 && data.size > 0),
                  "what is stored is loaded");
     FILE *file = fopen(path, "r+b");

@@ -3,8 +3,8 @@
 // Input: options, one a line, "===", name expressions, "===", headers, each a
 // name, a space and its text, "===", source.
 #include "base/hash.h"
-#include "core/core.h"
-#include "core/source.h"
+#include "core/module/source.h"
+#include "core/object/context_object.h"
 #include "fuzz.h"
 
 #include <stdlib.h>

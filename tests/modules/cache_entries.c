@@ -1,6 +1,6 @@
 // The disk cache: what comes out is what went in, or nothing.
 #include "base/alloc.h"
-#include "core/cache.h"
+#include "core/module/disk_cache.h"
 #include "folder.h"
 #include "test.h"
 
@@ -30,7 +30,7 @@ static bool has(const void *wanted, size_t wanted_size, const void *expected,
 {
     void *found;
     size_t size;
-    if (!cache_load(wanted, wanted_size, &found, &size))
+    if (!disk_cache_load(wanted, wanted_size, &found, &size))
         return false;
     assert_int_equal(size, expected_size);
     assert_memory_equal(found, expected, size);
@@ -52,7 +52,7 @@ RNL_TEST(an_empty_cache_has_nothing)
 RNL_TEST(what_was_stored_is_loaded)
 {
     begin();
-    cache_store(key, sizeof key, data, sizeof data);
+    disk_cache_store(key, sizeof key, data, sizeof data);
     assert_true(has_entry());
     assert_true(has_entry());
     assert_int_equal(mem_held(), 0);
@@ -61,7 +61,7 @@ RNL_TEST(what_was_stored_is_loaded)
 RNL_TEST(another_key_has_nothing)
 {
     begin();
-    cache_store(key, sizeof key, data, sizeof data);
+    disk_cache_store(key, sizeof key, data, sizeof data);
     assert_false(has(key, sizeof key - 1, data, sizeof data));
     assert_false(has("", 0, data, sizeof data));
 }
@@ -69,18 +69,18 @@ RNL_TEST(another_key_has_nothing)
 RNL_TEST(the_last_store_counts)
 {
     begin();
-    cache_store(key, sizeof key, "old", 3);
-    cache_store(key, sizeof key, data, sizeof data);
+    disk_cache_store(key, sizeof key, "old", 3);
+    disk_cache_store(key, sizeof key, data, sizeof data);
     assert_true(has_entry());
 }
 
 RNL_TEST(a_removed_entry_is_gone)
 {
     begin();
-    cache_store(key, sizeof key, data, sizeof data);
-    cache_remove(key, sizeof key);
+    disk_cache_store(key, sizeof key, data, sizeof data);
+    disk_cache_remove(key, sizeof key);
     assert_false(has_entry());
-    cache_remove(key, sizeof key);
+    disk_cache_remove(key, sizeof key);
 }
 
 RNL_TEST(a_large_entry_comes_back)
@@ -90,7 +90,7 @@ RNL_TEST(a_large_entry_comes_back)
     unsigned char *large = malloc(size);
     for (size_t i = 0; i < size; i++)
         large[i] = (unsigned char)(i * 2654435761u >> 13);
-    cache_store(key, sizeof key, large, size);
+    disk_cache_store(key, sizeof key, large, size);
     assert_true(has(key, sizeof key, large, size));
     free(large);
 }
@@ -98,14 +98,14 @@ RNL_TEST(a_large_entry_comes_back)
 RNL_TEST(an_empty_value_is_a_miss)
 {
     begin();
-    cache_store(key, sizeof key, "", 0);
+    disk_cache_store(key, sizeof key, "", 0);
     assert_false(has_entry());
 }
 
 RNL_TEST(the_directory_and_files_are_private)
 {
     begin();
-    cache_store(key, sizeof key, data, sizeof data);
+    disk_cache_store(key, sizeof key, data, sizeof data);
     struct stat facts;
     assert_int_equal(stat(test_path("cache"), &facts), 0);
     assert_int_equal(facts.st_mode & 0777, 0700);
@@ -116,7 +116,7 @@ RNL_TEST(the_directory_and_files_are_private)
 RNL_TEST(no_flipped_bit_is_ever_loaded)
 {
     begin();
-    cache_store(key, sizeof key, data, sizeof data);
+    disk_cache_store(key, sizeof key, data, sizeof data);
     char path[512];
     snprintf(path, sizeof path, "%s", test_only_file("cache"));
     size_t size;
@@ -136,7 +136,7 @@ RNL_TEST(no_flipped_bit_is_ever_loaded)
 RNL_TEST(no_shortened_entry_is_ever_loaded)
 {
     begin();
-    cache_store(key, sizeof key, data, sizeof data);
+    disk_cache_store(key, sizeof key, data, sizeof data);
     char path[512];
     snprintf(path, sizeof path, "%s", test_only_file("cache"));
     size_t size;
@@ -153,7 +153,7 @@ RNL_TEST(no_shortened_entry_is_ever_loaded)
 RNL_TEST(an_entry_with_a_tail_is_not_loaded)
 {
     begin();
-    cache_store(key, sizeof key, data, sizeof data);
+    disk_cache_store(key, sizeof key, data, sizeof data);
     FILE *file = fopen(test_only_file("cache"), "ae");
     fputc('x', file);
     fclose(file);
@@ -163,12 +163,12 @@ RNL_TEST(an_entry_with_a_tail_is_not_loaded)
 RNL_TEST(an_entry_under_a_wrong_name_is_not_loaded)
 {
     begin();
-    cache_store("other", 5, "wrong", 5);
+    disk_cache_store("other", 5, "wrong", 5);
     char other[512];
     snprintf(other, sizeof other, "%s", test_only_file("cache"));
     test_remove("kept");
     assert_int_equal(rename(other, test_path("kept")), 0);
-    cache_store(key, sizeof key, data, sizeof data);
+    disk_cache_store(key, sizeof key, data, sizeof data);
     assert_int_equal(rename(test_path("kept"), test_only_file("cache")), 0);
     assert_false(has_entry());
 }
@@ -176,13 +176,13 @@ RNL_TEST(an_entry_under_a_wrong_name_is_not_loaded)
 RNL_TEST(a_folder_in_an_entrys_place_is_a_miss)
 {
     begin();
-    cache_store(key, sizeof key, data, sizeof data);
+    disk_cache_store(key, sizeof key, data, sizeof data);
     char path[512];
     snprintf(path, sizeof path, "%s", test_only_file("cache"));
     unlink(path);
     mkdir(path, 0700);
     assert_false(has_entry());
-    cache_store(key, sizeof key, data, sizeof data);
+    disk_cache_store(key, sizeof key, data, sizeof data);
     assert_false(has_entry());
     rmdir(path);
 }
@@ -190,7 +190,7 @@ RNL_TEST(a_folder_in_an_entrys_place_is_a_miss)
 RNL_TEST(a_pipe_in_an_entrys_place_does_not_hang)
 {
     begin();
-    cache_store(key, sizeof key, data, sizeof data);
+    disk_cache_store(key, sizeof key, data, sizeof data);
     char path[512];
     snprintf(path, sizeof path, "%s", test_only_file("cache"));
     unlink(path);
@@ -201,7 +201,7 @@ RNL_TEST(a_pipe_in_an_entrys_place_does_not_hang)
 RNL_TEST(a_link_in_an_entrys_place_is_not_followed)
 {
     begin();
-    cache_store(key, sizeof key, data, sizeof data);
+    disk_cache_store(key, sizeof key, data, sizeof data);
     char path[512];
     snprintf(path, sizeof path, "%s", test_only_file("cache"));
     assert_int_equal(rename(path, test_path("elsewhere")), 0);
@@ -212,14 +212,14 @@ RNL_TEST(a_link_in_an_entrys_place_is_not_followed)
 RNL_TEST(a_full_disk_leaves_no_trace)
 {
     begin();
-    cache_store("first", 5, "makes the folder", 16);
-    cache_remove("first", 5);
+    disk_cache_store("first", 5, "makes the folder", 16);
+    disk_cache_remove("first", 5);
     struct rlimit limit, none;
     getrlimit(RLIMIT_FSIZE, &limit);
     none = limit;
     none.rlim_cur = 40;
     setrlimit(RLIMIT_FSIZE, &none);
-    cache_store(key, sizeof key, data, sizeof data);
+    disk_cache_store(key, sizeof key, data, sizeof data);
     setrlimit(RLIMIT_FSIZE, &limit);
     assert_false(has_entry());
     assert_string_equal(test_only_file("cache"), "");
@@ -244,8 +244,8 @@ static int write_and_read(unsigned seed)
         size_t size;
         fill(mine, SIZE, number);
         if (round % 3 == 0)
-            cache_store(name, strlen(name), mine, SIZE);
-        if (!cache_load(name, strlen(name), &found, &size))
+            disk_cache_store(name, strlen(name), mine, SIZE);
+        if (!disk_cache_load(name, strlen(name), &found, &size))
             continue;
         bool same = size == SIZE && memcmp(found, mine, SIZE) == 0;
         mem_release(found, size);
@@ -310,9 +310,9 @@ static void write_for_ever(uint32_t seed, int progress)
         snprintf(name, sizeof name, "key %u", number);
         fill(value, size, number);
         if (next_random(&seed) % 2)
-            cache_store(name, strlen(name), value, size);
+            disk_cache_store(name, strlen(name), value, size);
         char told = 'r';
-        if (cache_load(name, strlen(name), &found, &found_size)) {
+        if (disk_cache_load(name, strlen(name), &found, &found_size)) {
             if (found_size != size || memcmp(found, value, size) != 0)
                 told = '!';
             mem_release(found, found_size);
@@ -416,7 +416,7 @@ static void store_three(void)
     static const char *const names[] = {"1", "2", "3"};
     char path[600];
     for (int i = 0; i < 3; i++) {
-        cache_store(names[i], 1, value, sizeof value);
+        disk_cache_store(names[i], 1, value, sizeof value);
         // The newest file there is, made older than the next.
         struct dirent **items;
         int found = scandir(test_path("cache"), &items, NULL, NULL);
@@ -440,7 +440,7 @@ static bool has_three(const char *name)
 {
     void *found;
     size_t size;
-    if (!cache_load(name, 1, &found, &size))
+    if (!disk_cache_load(name, 1, &found, &size))
         return false;
     mem_release(found, size);
     return true;
@@ -475,8 +475,8 @@ RNL_TEST(pruning_removes_what_is_damaged_and_nothing_else)
 {
     uint64_t count, size;
     begin();
-    cache_store(key, sizeof key, data, sizeof data);
-    cache_store("other", 5, data, sizeof data);
+    disk_cache_store(key, sizeof key, data, sizeof data);
+    disk_cache_store("other", 5, data, sizeof data);
     test_write("cache/0123456789abcdef0123456789abcdef", "no entry", 8);
     test_write("cache/notes", "the user's", 10);
     test_write("cache/.0123456789abcdef0123456789abcdef.1.1", "young", 5);
@@ -512,7 +512,7 @@ RNL_TEST(an_empty_file_is_listed_as_damaged)
 {
     size_t count = 0;
     begin();
-    cache_store(key, sizeof key, data, sizeof data);
+    disk_cache_store(key, sizeof key, data, sizeof data);
     assert_ok(rnl_cache_prune(0, NULL, NULL));
     test_write("cache/0123456789abcdef0123456789abcdef", "", 0);
     assert_ok(rnl_cache_visit(expect_damaged, &count));
@@ -531,8 +531,8 @@ RNL_TEST(a_visit_can_be_ended)
 {
     size_t count = 0;
     begin();
-    cache_store(key, sizeof key, data, sizeof data);
-    cache_store("other", 5, data, sizeof data);
+    disk_cache_store(key, sizeof key, data, sizeof data);
+    disk_cache_store("other", 5, data, sizeof data);
     assert_status(rnl_cache_visit(stop_at_once, &count), RNL_ERROR_IO);
     assert_int_equal(count, 1);
     assert_status(rnl_cache_visit(NULL, NULL), RNL_ERROR_INVALID_ARGUMENT);

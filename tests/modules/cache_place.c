@@ -1,6 +1,6 @@
 // Where the disk cache lies, and when it is not used.
 #include "base/alloc.h"
-#include "core/cache_folder.h"
+#include "core/module/disk_cache.h"
 #include "folder.h"
 #include "test.h"
 
@@ -29,8 +29,8 @@ static bool works(void)
 {
     void *found;
     size_t size;
-    cache_store(key, sizeof key, "value", 5);
-    if (!cache_load(key, sizeof key, &found, &size))
+    disk_cache_store(key, sizeof key, "value", 5);
+    if (!disk_cache_load(key, sizeof key, &found, &size))
         return false;
     mem_release(found, size);
     return true;
@@ -74,7 +74,7 @@ RNL_TEST(a_folder_that_cannot_be_made_says_why)
     char why[128];
     snprintf(why, sizeof why, "%s", strerror(errno));
     begin("/sys/runnel", NULL);
-    assert_int_equal(cache_open(&fault), -1);
+    assert_int_equal(disk_cache_open(&fault), -1);
     assert_string_equal(fault, why);
 }
 

@@ -1,5 +1,5 @@
 // Entries of the disk cache that verify and are of no use.
-#include "core/cache_folder.h"
+#include "core/module/disk_cache.h"
 #include "folder.h"
 #include "test.h"
 
@@ -37,21 +37,21 @@ RNL_TEST(an_entry_whose_binary_is_refused_compiles_anew)
 {
     begin();
     assert_int_equal(compile(), 1);
-    struct cache_contents contents;
+    struct disk_cache_contents contents;
     const char *fault = NULL, *name = strrchr(test_only_file("cache"), '/') + 1;
-    int directory = cache_open(&fault);
+    int directory = disk_cache_open(&fault);
     assert_true(directory >= 0);
-    assert_true(cache_read(directory, name, &contents));
+    assert_true(disk_cache_read(directory, name, &contents));
     assert_non_null(contents.key);
-    cache_store(contents.key, contents.key_size, "no object", 9);
+    disk_cache_store(contents.key, contents.key_size, "no object", 9);
     assert_int_equal(compile(), 2);
     // Empty is as good as absent, and an entry that is too large is not kept.
-    cache_store(contents.key, contents.key_size, "", 0);
+    disk_cache_store(contents.key, contents.key_size, "", 0);
     assert_int_equal(compile(), 3);
-    cache_store(contents.key, contents.key_size, name, SIZE_MAX);
-    cache_store(contents.key, contents.key_size, name, (size_t)1 << 40);
+    disk_cache_store(contents.key, contents.key_size, name, SIZE_MAX);
+    disk_cache_store(contents.key, contents.key_size, name, (size_t)1 << 40);
     assert_int_equal(compile(), 3);
-    cache_drop(&contents);
+    disk_cache_contents_free(&contents);
     assert_int_equal(close(directory), 0);
     assert_ok(rnl_context_release(context));
     assert_int_equal(test_held(0), 0);

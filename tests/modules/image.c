@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "test.h"
 
+
 #include <elf.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 // Modules and functions through the public functions, with both caches; the
 // kernel compiler is a script that counts its runs.
-#include "core/compiled.h"
+#include "core/module/function_cache.h"
 #include "folder.h"
 #include "test.h"  // its `fail` would hide ours
 
@@ -164,18 +164,18 @@ RNL_TEST(a_text_that_changes_after_its_key_was_made_is_compared_no_further)
     rnl_module_options options;
     struct source source;
     struct source_key key;
-    struct compiled_hit hit;
+    struct function_cache_hit hit;
     struct context *inside =
         (struct context *)object_find(context, OBJECT_CONTEXT);
     rnl_function function = one_step("a", "first", NULL);
     assert_ok(source_check(place, NULL, &options, &source));
     assert_true(source_key_make(&key, &source, ""));
     memset(place, 'a', sizeof place - 1);
-    compiled_find(inside, &key, "first", &hit);
+    function_cache_find(inside, &key, "first", &hit);
     assert_ptr_equal(hit.function, function);
-    assert_null(compiled_find_plain(inside, place, "first"));
+    assert_null(function_cache_find_plain(inside, place, "first"));
     strcpy(place, "a");
-    assert_ptr_equal(compiled_find_plain(inside, place, "first"), function);
+    assert_ptr_equal(function_cache_find_plain(inside, place, "first"), function);
     source_key_finish(&key);
     for (int i = 0; i < 3; i++)
         drop(function);
@@ -288,7 +288,7 @@ RNL_TEST(a_full_cache_forgets_the_oldest)
         struct module *loaded =
             (struct module *)object_find(other, OBJECT_MODULE);
         assert_true(source_key_make(&key, &source, ""));
-        compiled_add(inside, &key, &loaded);
+        function_cache_add(inside, &key, &loaded);
         source_key_finish(&key);
         assert_ok(rnl_module_release(other));
     }

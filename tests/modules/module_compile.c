@@ -1,8 +1,8 @@
 // Running the kernel compiler, played by shell scripts that misbehave.
-#include "backends/cpu/compile.h"
+#include "backends/cpu/jit/compile.h"
 #include "base/alloc.h"
 #include "base/clock.h"
-#include "core/dump.h"
+#include "core/module/dump.h"
 #include "folder.h"
 #include "test.h"  // its `fail` would hide ours
 

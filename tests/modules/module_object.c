@@ -1,6 +1,6 @@
 // Finished cpu objects: only whole ones are loaded.
-#include "backends/cpu/imports.h"
-#include "backends/cpu/object.h"
+#include "backends/cpu/jit/imports.h"
+#include "backends/cpu/jit/object_file.h"
 #include "folder.h"
 #include "test.h"  // its `fail` would hide ours
 
@@ -26,7 +26,7 @@ static struct bytes wrap(struct bytes elf)
 {
     void *data;
     struct bytes wrapped;
-    assert_ok(object_wrap(elf.data, elf.size, &data, &wrapped.size));
+    assert_ok(object_file_wrap(elf.data, elf.size, &data, &wrapped.size));
     wrapped.data = data;
     return wrapped;
 }
@@ -42,7 +42,7 @@ static struct bytes read_object(void)
 static void refused(struct bytes object)
 {
     struct loaded_object loaded;
-    assert_status(object_load(object.data, object.size, &loaded),
+    assert_status(object_file_load(object.data, object.size, &loaded),
                   RNL_ERROR_INVALID_BINARY);
 }
 
@@ -50,11 +50,11 @@ RNL_TEST(a_whole_object_is_loaded)
 {
     struct bytes object = read_object();
     struct loaded_object loaded;
-    assert_ok(object_load(object.data, object.size, &loaded));
+    assert_ok(object_file_load(object.data, object.size, &loaded));
     assert_int_equal(loaded.table->kernel_count, 2);
-    assert_string_equal(object_kernel(loaded.table, 1)->name,
+    assert_string_equal(object_file_kernel(loaded.table, 1)->name,
                         "space::second<int>");
-    object_unload(&loaded);
+    object_file_unload(&loaded);
     mem_release(object.data, object.size);
     assert_int_equal(mem_held(), 0);
 }
@@ -65,15 +65,15 @@ RNL_TEST(every_load_has_variables_of_its_own)
     struct bytes object = read_object();
     struct loaded_object loaded[COUNT];
     for (int i = 0; i < COUNT; i++) {
-        assert_ok(object_load(object.data, object.size, &loaded[i]));
-        int *variable = object_global(loaded[i].table, 0)->address;
+        assert_ok(object_file_load(object.data, object.size, &loaded[i]));
+        int *variable = object_file_global(loaded[i].table, 0)->address;
         assert_int_equal(*variable, 0);
         *variable = i + 1;
     }
     for (int i = 0; i < COUNT; i++) {
-        int *variable = object_global(loaded[i].table, 0)->address;
+        int *variable = object_file_global(loaded[i].table, 0)->address;
         assert_int_equal(*variable, i + 1);
-        object_unload(&loaded[i]);
+        object_file_unload(&loaded[i]);
     }
     mem_release(object.data, object.size);
 }
@@ -121,14 +121,14 @@ RNL_TEST(records_of_older_objects_have_no_reason)
 {
     struct bytes object = read_object();
     struct loaded_object loaded;
-    assert_ok(object_load(object.data, object.size, &loaded));
-    const rnl_cpu_kernel *kernel = object_kernel(loaded.table, 0);
-    assert_string_equal(object_reason(loaded.table, kernel),
+    assert_ok(object_file_load(object.data, object.size, &loaded));
+    const rnl_cpu_kernel *kernel = object_file_kernel(loaded.table, 0);
+    assert_string_equal(object_file_reason(loaded.table, kernel),
                         "it was made by hand");
     rnl_cpu_object older = *loaded.table;
     older.kernel_size = offsetof(rnl_cpu_kernel, reason);
-    assert_string_equal(object_reason(&older, kernel), "");
-    object_unload(&loaded);
+    assert_string_equal(object_file_reason(&older, kernel), "");
+    object_file_unload(&loaded);
     mem_release(object.data, object.size);
 }
 
@@ -334,8 +334,8 @@ RNL_TEST(an_object_with_nothing_of_others_is_loaded)
 {
     struct bytes object = read_foreign("nothing");
     struct loaded_object loaded;
-    assert_ok(object_load(object.data, object.size, &loaded));
-    object_unload(&loaded);
+    assert_ok(object_file_load(object.data, object.size, &loaded));
+    object_file_unload(&loaded);
     mem_release(object.data, object.size);
 }
 

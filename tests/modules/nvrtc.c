@@ -3,8 +3,8 @@
 #include "backends/cuda/compile.h"
 #include "backends/cuda/nvrtc.h"
 #include "backends/cudalike/module/image.h"
-#include "core/config.h"
-#include "core/dump.h"
+#include "core/module/dump.h"
+#include "core/object/config.h"
 #include "folder.h"
 #include "test.h"
 

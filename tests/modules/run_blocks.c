@@ -1,7 +1,8 @@
 // Kernels that run whole blocks by themselves, as vector code does.
 #include "test.h"
 
-#include "backends/cpu/block.h"
+#include "backends/cpu/kernel/block.h"
+
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 // Forks while another thread is in the system's loader.
 #include "test.h"
 
-#include "base/shared.h"
+#include "base/dynlib.h"
 #include "base/thread.h"
 #include "shared_gate.h"
 
@@ -17,9 +17,9 @@ static atomic_bool forks, over_at_fork;
 
 static void *load(void *unused)
 {
-    void *library = shared_load(SLOW_LIBRARY);
+    void *library = dynlib_load(SLOW_LIBRARY);
     assert_non_null(library);
-    shared_unload(library);
+    dynlib_unload(library);
     return unused;
 }
 
@@ -56,8 +56,8 @@ static void await(atomic_bool *seen)
 RNL_TEST(a_fork_waits_for_what_is_being_loaded)
 {
     static const struct fork_hooks hooks = {
-        shared_before_fork, shared_after_fork_in_parent,
-        shared_after_fork_in_child};
+        dynlib_before_fork, dynlib_after_fork_in_parent,
+        dynlib_after_fork_in_child};
     atomic_bool noticed = false, again = false;
     pthread_t loader, forker;
     char address[32];

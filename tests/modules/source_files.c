@@ -1,5 +1,5 @@
 // core/includes: which files a text may read, and which texts may read any.
-#include "core/source.h"
+#include "core/module/source.h"
 #include "folder.h"
 #include "test.h"  // its `fail` would hide ours
 

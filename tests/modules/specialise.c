@@ -1,7 +1,7 @@
 // Kernels compiled once more for their block size, through the public
 // functions, by the real kernel compiler or by scripts that stand before it.
-#include "backends/cpu/fiber.h"
-#include "backends/cpu/specialise.h"
+#include "backends/cpu/kernel/fiber.h"
+#include "backends/cpu/jit/specialise.h"
 #include "base/thread.h"
 #include "folder.h"
 #include "test.h"  // its `fail` would hide ours
@@ -131,18 +131,18 @@ RNL_TEST(a_kernel_gets_code_for_its_block_size)
 {
     begin("case \"$*\" in *--only-kernel*) echo 1 >>$0.runs;; esac");
     check_sums(256);
-    assert_int_equal(specials_finish(), 1);
+    assert_int_equal(specialiser_drain(), 1);
     check_sums(256);
     check_sums(64);  // the general code
     check_sums(256);
-    assert_int_equal(specials_finish(), 1);
+    assert_int_equal(specialiser_drain(), 1);
     assert_int_equal(messages, 0);
     assert_int_equal(test_line_count("cc.runs"), 1);
     // Once more, from the disk cache.
     assert_ok(rnl_module_release(module));
     assert_ok(rnl_module_compile(context, source, NULL, &module));
     check_sums(256);
-    assert_int_equal(specials_finish(), 2);
+    assert_int_equal(specialiser_drain(), 2);
     check_sums(256);
     assert_int_equal(test_line_count("cc.runs"), 1);
     end();
@@ -154,7 +154,7 @@ RNL_TEST(kernels_with_variables_keep_theirs)
     begin("");
     launch("counts", 256, out);
     assert_int_equal(out[0], 1);
-    assert_int_equal(specials_finish(), 0);
+    assert_int_equal(specialiser_drain(), 0);
     launch("counts", 256, out);
     assert_int_equal(out[0], 2);
     assert_int_equal(messages, 1);
@@ -169,7 +169,7 @@ RNL_TEST(a_compiler_that_is_gone_is_said_once)
     assert_int_equal(unlink(test_path("cc")), 0);
     for (int i = 0; i < 3; i++) {
         check_sums(256);
-        assert_int_equal(specials_finish(), 0);
+        assert_int_equal(specialiser_drain(), 0);
     }
     assert_int_equal(messages, 1);
     end();
@@ -192,7 +192,7 @@ RNL_TEST(a_thread_that_does_not_start_is_said_once)
     for (int i = 0; i < 3; i++)
         check_sums(256);
     thread_fail_next(0, 0);
-    assert_int_equal(specials_finish(), 0);
+    assert_int_equal(specialiser_drain(), 0);
     assert_int_equal(messages, 1);
     assert_non_null(strstr(message, "no thread can be started"));
     end();
@@ -204,7 +204,7 @@ RNL_TEST(a_compiler_that_is_at_work_is_not_waited_for)
     check_sums(256);
     check_sums(256);
     end();
-    assert_int_equal(specials_finish(), 0);
+    assert_int_equal(specialiser_drain(), 0);
     assert_int_equal(messages, 0);
 }
 
@@ -262,7 +262,7 @@ RNL_TEST(a_launch_keeps_the_code_that_it_began_with)
     enqueue_turns(function, runs, numbers, 400000);
     assert_int_equal(pthread_create(&waiter, NULL, wait_for_turns, NULL), 0);
     test_write("cc.go", &ready, sizeof ready);
-    assert_int_equal(specials_finish(), 1);
+    assert_int_equal(specialiser_drain(), 1);
     pthread_join(waiter, NULL);
     enqueue_turns(function, runs, numbers, 2);
     assert_ok(rnl_copy_from_buffer_and_wait(stream, seen, runs, 0,
@@ -286,7 +286,7 @@ RNL_TEST(a_block_size_can_be_asked_for_ahead)
         RNL_MODULE_OPTIONS(.options = options, .option_count = 1), &module));
     check_sums(256);
     check_sums(128);
-    assert_int_equal(specials_finish(), 0);
+    assert_int_equal(specialiser_drain(), 0);
     static const char *const wrong[] = {"--block-size=32x64"};
     rnl_module other;
     assert_int_equal(rnl_module_compile(
@@ -322,7 +322,7 @@ static void check_child(void)
     pid_t child = test_fork();
     // Takes the lock, which nobody in the child has.
     if (child == 0)
-        _exit(specials_finish() == 0 ? 7 : 8);
+        _exit(specialiser_drain() == 0 ? 7 : 8);
     assert_int_equal(test_wait(child), 7);
 }
 
@@ -340,7 +340,7 @@ RNL_TEST(a_fork_while_another_thread_has_the_lock)
     futex_wake(&let_go, 1);
     assert_int_equal(pthread_join(thread, NULL), 0);
     // The parent's code is made as if nothing had been.
-    assert_int_equal(specials_finish(), 1);
+    assert_int_equal(specialiser_drain(), 1);
     check_sums(256);
     end();
 }
@@ -350,7 +350,7 @@ static int use_own_code(const char *real_compiler)
     setenv("RUNNEL_CC", real_compiler, 1);
     begin("");
     check_sums(256);
-    if (specials_finish() == 0)
+    if (specialiser_drain() == 0)
         return 1;
     check_sums(256);
     return 7;

@@ -2,7 +2,7 @@
 #include "unit.h"
 
 #include "backends/null/null.h"
-#include "core/library.h"
+#include "core/context/library.h"
 
 #include <string.h>
 #include <unistd.h>

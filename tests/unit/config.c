@@ -3,7 +3,7 @@
 #include "unit.h"
 
 #include "base/log.h"
-#include "core/config.h"
+#include "core/object/config.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 // either end, removed nodes, and who creates and releases a buffer.
 #include "unit.h"
 
-#include "core/graph.h"
+#include "core/graph/graph.h"
 
 #include <string.h>
 

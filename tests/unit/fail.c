@@ -3,6 +3,7 @@
 
 #include "base/fail.h"
 
+
 #include <pthread.h>
 #include <string.h>
 

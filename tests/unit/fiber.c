@@ -1,7 +1,7 @@
-// backends/cpu/fiber: what a child of a fork finds.
+// backends/cpu/kernel/fiber: fibers in the child of a fork.
 #include "unit.h"
 
-#include "backends/cpu/fiber.h"
+#include "backends/cpu/kernel/fiber.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

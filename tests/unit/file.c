@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "base/file.h"
 
+
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 // core/graph: handles of nodes are never given twice.
 #include "unit.h"
 
-#include "core/graph.h"
+#include "core/graph/graph.h"
 
 #include <string.h>
 

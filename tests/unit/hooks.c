@@ -3,7 +3,7 @@
 #include "unit.h"
 
 #include "backends/null/null.h"
-#include "core/library.h"
+#include "core/context/library.h"
 
 #include <stdio.h>
 #include <string.h>

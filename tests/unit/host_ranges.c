@@ -2,6 +2,7 @@
 #include "unit.h"
 
 #include "core/backend.h"
+#include "core/memory/host_memory.h"
 
 #include <sched.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 // base/lock_order: what a build with checks refuses, and that others pay
 // nothing.
-#include "base/biased.h"
+#include "base/biased_lock.h"
 #include "base/thread.h"
 
 #include "test.h"
@@ -103,7 +103,7 @@ static void take_biased_under_a_leaf(void)
 {
     biased_set_rank(&biased, RANK_POOL_PART);
     lock_take(&leaf);
-    biased_take(&biased, 1, BIASED_OWN);
+    biased_lock_take(&biased, 1, BIASED_OWN);
 }
 
 RNL_TEST(locks_are_taken_in_the_order_of_their_ranks)
@@ -135,9 +135,9 @@ RNL_TEST(a_thread_knows_which_locks_it_has)
     assert_true(lock_is_held(&leaf));
     lock_give(&leaf);
     assert_false(lock_is_held(&leaf));
-    biased_take(&biased, 1, BIASED_OWN);
+    biased_lock_take(&biased, 1, BIASED_OWN);
     assert_true(biased_is_held(&biased));
-    biased_give(&biased, 1);
+    biased_lock_give(&biased, 1);
     assert_false(biased_is_held(&biased));
 #else
     test_skip("this build checks no locks");

@@ -2,7 +2,7 @@
 // only one of them has.
 #include "unit.h"
 
-#include "core/source.h"
+#include "core/module/source.h"
 
 #include <stdio.h>
 #include <string.h>

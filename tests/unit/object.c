@@ -1,7 +1,9 @@
 // core/object: handles, generations, references, trimming, fork.
 #include "unit.h"
 
-#include "core/object.h"
+#include "core/object/handle.h"
+#include "core/object/object.h"
+#include "core/object/release.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -131,14 +133,14 @@ RNL_TEST(memory_lives_while_the_library_keeps_it)
 {
     finished = 0;
     void *handle = create(&things);
-    struct object *object = object_find_and_keep(handle, OBJECT_EVENT);
+    struct object *object = object_find_ref(handle, OBJECT_EVENT);
     assert_non_null(object);
     release(handle, OBJECT_EVENT);
     assert_null(object_find(handle, OBJECT_EVENT));
     assert_int_equal(finished, 0);
     object_trim();
     assert_true(mem_held() > 0);
-    object_drop(object);
+    object_unref(object);
     assert_int_equal(finished, 1);
     expect_nothing_held();
 }
@@ -205,7 +207,7 @@ RNL_TEST(a_second_release_is_refused_while_the_library_keeps_it)
     void *handle = create(&things);
     struct object *object = object_find(handle, OBJECT_EVENT);
     bool last;
-    object_keep(object);
+    object_ref(object);
     release(handle, OBJECT_EVENT);
     // As by a thread that found it before.
     assert_int_equal(object_release_found(object, handle, OBJECT_EVENT,
@@ -213,7 +215,7 @@ RNL_TEST(a_second_release_is_refused_while_the_library_keeps_it)
                      RNL_ERROR_INVALID_HANDLE);
     assert_false(object_retain_if_alive(object, handle));
     assert_int_equal(finished, 0);
-    object_drop(object);
+    object_unref(object);
     assert_int_equal(finished, 1);
     expect_nothing_held();
 }
@@ -222,14 +224,14 @@ RNL_TEST(find_and_keep_needs_a_live_object)
 {
     void *handle = create(&things);
     struct object *object = find(handle, OBJECT_EVENT);
-    assert_ptr_equal(object_find_and_keep(handle, OBJECT_EVENT), object);
-    assert_null(object_find_and_keep(handle, OBJECT_BUFFER));
+    assert_ptr_equal(object_find_ref(handle, OBJECT_EVENT), object);
+    assert_null(object_find_ref(handle, OBJECT_BUFFER));
     release(handle, OBJECT_EVENT);
-    assert_null(object_find_and_keep(handle, OBJECT_EVENT));
-    assert_true(object_keep_if_alive(object));
-    object_drop(object);
-    object_drop(object);
-    assert_false(object_keep_if_alive(object));
+    assert_null(object_find_ref(handle, OBJECT_EVENT));
+    assert_true(object_ref_if_alive(object));
+    object_unref(object);
+    object_unref(object);
+    assert_false(object_ref_if_alive(object));
     expect_nothing_held();
 }
 
@@ -346,11 +348,11 @@ static void *guard(void *argument)
 {
     struct looker *looker = argument;
     enter_call("guard");
-    struct object *object = object_guard(looker->handle, OBJECT_FUNCTION,
-                                         GUARD_CODE);
+    struct object *object = object_protect(looker->handle, OBJECT_FUNCTION,
+                                         HAZARD_CODE);
     pthread_barrier_wait(&looker->barrier);
     pthread_barrier_wait(&looker->barrier);
-    object_unguard(GUARD_CODE);
+    object_unprotect(HAZARD_CODE);
     return object;
 }
 
@@ -368,7 +370,7 @@ RNL_TEST(what_a_thread_guards_ends_when_it_lets_go)
     release(looker.handle, OBJECT_FUNCTION);
     assert_int_equal(finished, 0);
     assert_null(object_find(looker.handle, OBJECT_FUNCTION));
-    assert_null(object_guard(looker.handle, OBJECT_FUNCTION, GUARD_CODE));
+    assert_null(object_protect(looker.handle, OBJECT_FUNCTION, HAZARD_CODE));
     release(other, OBJECT_FUNCTION);  // which nobody guards
     assert_int_equal(finished, 1);
     pthread_barrier_wait(&looker.barrier);
@@ -400,9 +402,9 @@ static void *guard_each(void *unused)
         for (unsigned i = 0; !(handle = atomic_exchange(&given, NULL)); i++)
             if (i % 1000 == 999)
                 sched_yield();
-        object_guard(handle, OBJECT_FUNCTION, GUARD_CODE);
+        object_protect(handle, OBJECT_FUNCTION, HAZARD_CODE);
         atomic_store(&letting_go, round);
-        object_unguard(GUARD_CODE);
+        object_unprotect(HAZARD_CODE);
         atomic_store(&over, round);
     }
     return unused;
@@ -432,7 +434,7 @@ RNL_TEST(nothing_that_was_guarded_is_left_behind)
 
 RNL_TEST(nothing_is_left_behind_where_fences_are_remote)
 {
-    fence_open();
+    asymmetric_fence_open();
     let_go_of_each();
 }
 
@@ -442,11 +444,11 @@ RNL_TEST(a_guard_of_what_lives_on_ends_nothing)
     finished = 0;
     void *handle = create(&guarded);
     for (int i = 0; i < 3; i++) {
-        assert_non_null(object_guard(handle, OBJECT_FUNCTION, GUARD_CODE));
-        assert_null(object_guard(handle, OBJECT_EVENT, GUARD_CODE));
-        object_unguard(GUARD_CODE);
+        assert_non_null(object_protect(handle, OBJECT_FUNCTION, HAZARD_CODE));
+        assert_null(object_protect(handle, OBJECT_EVENT, HAZARD_CODE));
+        object_unprotect(HAZARD_CODE);
     }
-    object_await_unguarded(object_find(handle, OBJECT_FUNCTION));
+    object_await_unprotected(object_find(handle, OBJECT_FUNCTION));
     assert_int_equal(finished, 0);
     release(handle, OBJECT_FUNCTION);
     assert_int_equal(finished, 1);
@@ -468,12 +470,13 @@ RNL_TEST(what_ends_behind_a_call_leaves_its_failure)
         .finish = fail_to_finish};
     enter_call("guard");
     void *handle = create(&failing);
-    struct object *object = object_guard(handle, OBJECT_FUNCTION, GUARD_CODE);
+    struct object *object =
+        object_protect(handle, OBJECT_FUNCTION, HAZARD_CODE);
     release(handle, OBJECT_FUNCTION);
     assert_int_equal(object_users(object), 0);
     fail_at(RNL_ERROR_INVALID_ARGUMENT, "grid", "the launch failed");
     fail_set_log("in short");
-    object_unguard(GUARD_CODE);
+    object_unprotect(HAZARD_CODE);
     const rnl_error *error = rnl_last_error();
     assert_int_equal(error->status, RNL_ERROR_INVALID_ARGUMENT);
     assert_string_equal(error->message, "the launch failed");

@@ -4,8 +4,8 @@
 #include "backends/null/null.h"
 #include "base/clock.h"
 #include "core/backend.h"
-#include "core/library.h"
-#include "core/op.h"
+#include "core/context/library.h"
+#include "core/stream/op.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -70,7 +70,7 @@ RNL_TEST(an_operation_drops_what_it_keeps)
     rnl_buffer handle = NULL;
     struct buffer *buffer = NULL;
     assert_ok(rnl_buffer_create(context, 64, NULL, &handle));
-    buffer = (struct buffer *)object_find_and_keep(handle, OBJECT_BUFFER);
+    buffer = (struct buffer *)object_find_ref(handle, OBJECT_BUFFER);
     assert_non_null(buffer);
     struct op *op = op_create(stream, OP_FILL, 0);
     op->kept[op->kept_count++] = &buffer->object;
@@ -88,7 +88,7 @@ RNL_TEST(every_kind_of_operation_has_a_name)
 {
     struct stream *stream = begin();
     const enum op_kind kinds[] = {OP_COPY, OP_FILL, OP_HOST, OP_WAIT,
-                                  OP_STAMP, OP_RELEASE};
+                                  OP_TIMESTAMP, OP_RELEASE};
     for (int i = 0; i < 6; i++) {
         struct op *op = op_create(stream, kinds[i], 0);
         assert_true(strlen(op_name(op)) > 0);
@@ -188,9 +188,9 @@ RNL_TEST(surplus_operations_are_given_back_in_small_parts)
     struct stream *stream = begin();
     size_t before = mem_held(), parts = 1;
     assert_false(op_has_surplus());
-    assert_false(op_give_surplus());
+    assert_false(op_free_surplus());
     op_finish_list(make_many(stream, 20000));
-    for (; op_give_surplus(); parts++)
+    for (; op_free_surplus(); parts++)
         assert_in_range(parts, 1, 100);
     assert_false(op_has_surplus());
     assert_in_range(mem_held(), before, before + AT_REST);

@@ -1,7 +1,8 @@
 // core/options: structs of every version, in and out.
 #include "unit.h"
 
-#include "core/core.h"
+#include "core/module/function.h"
+#include "core/object/check.h"
 
 #include <string.h>
 

@@ -1,8 +1,8 @@
-// backends/cpu/plan: launches for which no worker is woken.
+// backends/cpu/scheduler/graph_run: launches for which no worker is woken.
 #include "unit.h"
 
-#include "backends/cpu/graph.h"
-#include "backends/cpu/plan.h"
+#include "base/clock.h"
+#include "backends/cpu/scheduler/graph_plan.h"
 
 enum { FEW = 10, MANY = 100, TRIES = 100000 };
 

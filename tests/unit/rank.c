@@ -1,7 +1,7 @@
 // core/rank: which edges are refused, and how many nodes are seen for that.
 #include "unit.h"
 
-#include "core/graph.h"
+#include "core/graph/graph.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
 // although their bytes were changed on purpose, as an attacker can do it.
 #include "unit.h"
 
-#include "core/interprocess.h"
+#include "core/memory/buffer.h"
 
 #include <fcntl.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
 
 #include "base/clock.h"
 #include "core/backend.h"
-#include "core/shared_event.h"
+#include "core/stream/interprocess_event.h"
 
 #include <fcntl.h>
 #include <sched.h>

@@ -1,7 +1,9 @@
 // core/buffer: what slices of slices keep.
 #include "unit.h"
 
-#include "core/core.h"
+#include "core/object/handle.h"
+#include "core/object/object.h"
+#include "core/object/release.h"
 
 enum { SLICES = 1000, SIZE = 4096 };
 

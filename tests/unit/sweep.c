@@ -5,7 +5,7 @@
 #include "backends/null/null.h"
 #include "base/alloc.h"
 #include "base/thread.h"
-#include "core/library.h"
+#include "core/context/library.h"
 
 
 static int host_calls;

@@ -1,7 +1,7 @@
 // base/thread: who is woken, and how soon; and the workers that stand by.
 #include "unit.h"
 
-#include "backends/cpu/cpu.h"
+#include "backends/cpu/scheduler/pool.h"
 
 #include <pthread.h>
 #include <string.h>

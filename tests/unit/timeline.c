@@ -1,6 +1,6 @@
 // Timelines of the GPU backends, and the history of failures.
 #include "backends/cudalike/timeline/retire.h"
-#include "core/failure_history.h"
+#include "core/stream/failure.h"
 
 #include "test.h"
 
@@ -118,14 +118,14 @@ static void add(struct failure_history *history, uint64_t from, uint64_t to,
                 bool has_room)
 {
     struct failure_span *room = has_room ? mem_allocate(sizeof *room) : NULL;
-    failure_spans_drop(failure_history_add(
+    failure_spans_unref(failure_history_add(
         history, (struct failure_span){new_failure(), from, to, NULL}, room));
 }
 
 static bool has_failed(const struct failure_history *history, uint64_t number)
 {
     struct failure *failure = failure_history_find(history, number);
-    failure_drop(failure);
+    failure_unref(failure);
     return failure != NULL;
 }
 

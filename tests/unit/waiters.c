@@ -1,8 +1,8 @@
-// cpu/queue: waiters of a stream stand in the order of what they wait for.
+// cpu/scheduler/queue: waiters of a stream stand in the order of their targets.
 #include "unit.h"
 
-#include "backends/cpu/cpu.h"
-#include "core/op.h"
+#include "backends/cpu/scheduler/queue.h"
+#include "core/stream/op.h"
 
 #include <sched.h>
 

@@ -1,12 +1,19 @@
 // The table of the cpu backend, its devices and contexts.
 
-#include "backends/cpu/block.h"
-#include "backends/cpu/compile.h"
-#include "backends/cpu/cpu.h"
-#include "backends/cpu/find.h"
-#include "backends/cpu/graph.h"
-#include "backends/cpu/module.h"
-#include "core/config.h"
+#include "backends/cpu/device_attribute.h"
+#include "backends/cpu/jit/compile.h"
+#include "backends/cpu/jit/find_compiler.h"
+#include "backends/cpu/jit/module.h"
+#include "backends/cpu/kernel/block.h"
+#include "backends/cpu/kernel/stop.h"
+#include "backends/cpu/machine/machine.h"
+#include "backends/cpu/scheduler/event.h"
+#include "backends/cpu/scheduler/graph_plan.h"
+#include "backends/cpu/scheduler/pool.h"
+#include "backends/cpu/scheduler/queue.h"
+#include "core/backend.h"
+#include "core/object/config.h"
+#include "core/object/context_object.h"
 
 static size_t device_count(const char **out_reason)
 {
@@ -47,7 +54,7 @@ static rnl_status context_init(struct context *context)
     uint64_t limit = context->options.kernel_limit_ns;
     if (limit == 0)
         limit = config->kernel_limit_ns;
-    if (stop_lacks()[0])
+    if (stop_unsupported_reason()[0])
         limit = 0;
     return pool_create(width, config->spin_ns, limit, &cpu->pool);
 }
@@ -115,7 +122,7 @@ static const char *feature_reason(struct context *context, rnl_feature feature)
     case RNL_FEATURE_NATIVE_HANDLES:
         return "the cpu has no vendor's driver whose handles these could be";
     case RNL_FEATURE_KERNEL_LIMIT:
-        return stop_lacks();
+        return stop_unsupported_reason();
     default:
         return "";
     }

@@ -8,7 +8,7 @@
 #include "backends/cuda/ptx.h"
 #include "base/hash.h"
 #include "base/thread.h"
-#include "core/dump.h"
+#include "core/module/dump.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 // The table of the cuda backend, and what is CUDA's own.
-#include "backends/cuda/cuda.h"
 #include "backends/cuda/compile.h"
+#include "backends/cuda/cuda.h"
 #include "backends/cuda/nvrtc.h"
 #include "backends/cuda/ptx.h"
 #include "backends/cudalike/context/context.h"
@@ -363,7 +363,7 @@ const struct backend cuda_backend = {
     .abi = BACKEND_ABI,
     .api = "cuda",
     .accelerator = true,
-    .launches_at_once = true,
+    .launches_inline = true,
     .features = HAS(MANAGED_MEMORY) | HAS(PRIORITIES) | HAS(EVENT_TIMING) |
                 HAS(PROMISES) | HAS(PEER_ACCESS) |
                 HAS(MEMORY_OPERATIONS) | HAS(BATCHED_STREAMS) | HAS(CLUSTERS) |

@@ -7,7 +7,7 @@
 #include "base/file.h"
 #include "base/scratch.h"
 #include "base/spawn.h"
-#include "core/dump.h"
+#include "core/module/dump.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -6,7 +6,7 @@
 #include "base/alloc.h"
 #include "base/env.h"
 #include "base/fail.h"
-#include "core/config.h"
+#include "core/object/config.h"
 
 #include <dlfcn.h>
 #include <fcntl.h>

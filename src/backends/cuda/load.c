@@ -1,8 +1,8 @@
 // Finds libcuda and fills the driver's table from symbols.def.
 #include "backends/cuda/cuda.h"
 
-#include "base/shared.h"
-#include "core/config.h"
+#include "base/dynlib.h"
+#include "core/object/config.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -40,14 +40,14 @@ static void *find(void *library, get_address_fn *get_address,
                                    LEGACY_STREAM) == 0 &&
         address)
         return address;
-    return shared_symbol(library, symbol->full);
+    return dynlib_symbol(library, symbol->full);
 }
 
 // False when a required symbol is missing.
 static bool fill(void *library, struct driver *driver)
 {
     get_address_fn *get_address =
-        (get_address_fn *)shared_symbol(library, "cuGetProcAddress");
+        (get_address_fn *)dynlib_symbol(library, "cuGetProcAddress");
     for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++) {
         void *address = find(library, get_address, &symbols[i]);
         if (!address && symbols[i].need == REQUIRED) {
@@ -87,7 +87,7 @@ static void *open_library(struct driver *driver)
                  "RUNNEL_CUDA=off hides it");
         return NULL;
     }
-    void *library = shared_open(given ? one : usual, &tried);
+    void *library = dynlib_open(given ? one : usual, &tried);
     if (!library)
         snprintf(driver->reason, sizeof driver->reason,
                  "no NVIDIA driver was found: %s", text_get(&tried));

@@ -4,6 +4,8 @@
 #include "base/fail.h"
 #include "base/thread.h"
 
+#include "core/module/function.h"
+
 #include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,9 +1,9 @@
 // The barrier of a block: who may go on, and why nobody can.
-#include "../worker.h"
+#include "backends/cpu/kernel/block_threads.h"
 
 #include <stdio.h>
 
-// Of a thread that waits at the block's barrier; NULL: at the grid's.
+// The name of a waiting thread's block barrier; NULL: the grid's barrier.
 static void name_barrier(const struct waiter *waiter, char where[48])
 {
     if (!waiter)
@@ -15,30 +15,30 @@ static void name_barrier(const struct waiter *waiter, char where[48])
 }
 
 // All wait at barriers, but not at the same: a GPU might mix them up.
-static void check_lines(struct worker *worker)
+static void check_lines(struct runner *runner)
 {
-    const struct waiter *first = worker->barrier.first;
+    const struct waiter *first = runner->barrier.first;
     const struct waiter *other = first->next;
     char name[48], where[2][48];
     while (other && (other->line == first->line || other->line == 0))
         other = other->next;
     if (!other || first->line == 0)
         return;
-    worker_name_thread(worker, first->thread, name);
+    runner_name_thread(runner, first->thread, name);
     name_barrier(first, where[0]);
     name_barrier(other, where[1]);
-    worker_fail(worker, RNL_ERROR_LAUNCH_FAILED, other->thread,
+    runner_fail(runner, RNL_ERROR_LAUNCH_FAILED, other->thread,
                 "waits for ever at %s, while thread %s waits at %s: two "
                 "different barriers", where[1], name, where[0]);
 }
 
-void barrier_release(struct worker *worker)
+void barrier_release(struct runner *runner)
 {
-    int count = 0, threads = (int)worker->barrier.count;
-    check_lines(worker);
-    for (struct waiter *w = worker->barrier.first; w; w = w->next)
+    int count = 0, threads = (int)runner->barrier.count;
+    check_lines(runner);
+    for (struct waiter *w = runner->barrier.first; w; w = w->next)
         count += w->predicate != 0;
-    for (struct waiter *w = worker->barrier.first; w; w = w->next) {
+    for (struct waiter *w = runner->barrier.first; w; w = w->next) {
         int result = 0;
         if (w->sync == RNL_CPU_SYNC_COUNT)
             result = count;
@@ -48,30 +48,30 @@ void barrier_release(struct worker *worker)
             result = count > 0;
         w->result = (uint64_t)result;
     }
-    queue_move(&worker->barrier, &worker->ready);
+    waiter_queue_move(&runner->barrier, &runner->ready);
 }
 
-_Noreturn void barrier_fail(struct worker *worker)
+_Noreturn void barrier_fail(struct runner *runner)
 {
-    const struct waiter *lane = warp_any_waiter(worker);
-    const struct waiter *barrier = worker->barrier.first;
-    const struct waiter *other = barrier ? barrier : worker->at_grid.first;
+    const struct waiter *lane = warp_any_waiter(runner);
+    const struct waiter *barrier = runner->barrier.first;
+    const struct waiter *other = barrier ? barrier : runner->at_grid.first;
     char name[48], where[48];
     name_barrier(barrier, where);
     if (!lane) {
-        worker_name_thread(worker, worker->at_grid.first->thread, name);
-        worker_fail(worker, RNL_ERROR_LAUNCH_FAILED, other->thread,
+        runner_name_thread(runner, runner->at_grid.first->thread, name);
+        runner_fail(runner, RNL_ERROR_LAUNCH_FAILED, other->thread,
                     "waits for ever at %s, while thread %s waits "
                     "at grid_group::sync(): the barrier is divergent", where,
                     name);
     }
     if (!other)
-        worker_fail(worker, RNL_ERROR_LAUNCH_FAILED, lane->thread,
+        runner_fail(runner, RNL_ERROR_LAUNCH_FAILED, lane->thread,
                     "waits for ever in %s with mask 0x%08x: other lanes of "
                     "that mask wait in another warp operation",
                     warp_kind_name(lane->op.kind), lane->op.mask);
-    worker_name_thread(worker, other->thread, name);
-    worker_fail(worker, RNL_ERROR_LAUNCH_FAILED, lane->thread,
+    runner_name_thread(runner, other->thread, name);
+    runner_fail(runner, RNL_ERROR_LAUNCH_FAILED, lane->thread,
                 "waits for ever in %s with mask 0x%08x, while thread %s waits "
                 "at %s: the barrier is divergent",
                 warp_kind_name(lane->op.kind), lane->op.mask, name, where);

@@ -1,12 +1,11 @@
-#include "call.h"
-
-#include "../worker.h"
+#include "backends/cpu/kernel/block_threads.h"
+#include "backends/cpu/kernel/fiber.h"
 
 // kernel_enter(kernel, block, count, kept) keeps the registers that a call must
-// preserve in kept[], and puts a sentinel between the kernel's frames and its
-// caller's. When the kernel returns no register and no word of the stack is
-// trusted: kernel_kept() finds kept[] again. Result: whether sentinel and
-// return address are still there.
+// preserve in kept[], and puts a sentinel between the frames of the kernel and
+// of its caller. When the kernel returns, no register and no word of the stack
+// is trusted: kernel_kept() finds kept[] again. Result: whether sentinel and
+// return address are intact.
 #define SENTINEL 0x9c4e17d3a5f0826b
 #define TEXT_OF(name) #name
 #define TEXT(name) TEXT_OF(name)
@@ -143,7 +142,7 @@ uint64_t *kernel_kept(void) __attribute__((used, visibility("hidden")));
 // For kernel_enter: a kernel may have overwritten all that it had itself.
 uint64_t *kernel_kept(void)
 {
-    return worker_here()->current->kept;
+    return runner_here()->current->kept;
 }
 
 int kernel_enter(kernel_function *kernel, rnl_cpu_block *block, uint64_t count,

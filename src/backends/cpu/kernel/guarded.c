@@ -1,4 +1,6 @@
-#include "guarded.h"
+#include "backends/cpu/kernel/guarded.h"
+
+#include "base/thread.h"
 
 #include <stdatomic.h>
 #include <sys/mman.h>
@@ -7,9 +9,9 @@
 // Wider than a page, so that a loop with large steps meets it, too.
 enum { GUARD_SIZE = 16 << 10 };
 
-// Guards made by mprotect cost the process up to three of its 65530 mappings,
-// so beyond this many there are no more. Linux 6.13 has guards that cost none;
-// a page that can be read costs two in any case.
+// A guard made by mprotect costs the process up to three of its 65530 mappings,
+// so beyond this number there are no guards. Guards of Linux 6.13 are free; a
+// readable page costs two mappings in any case.
 enum { GUARDED_MOST = 16384 };
 
 #if !defined(MADV_GUARD_INSTALL)

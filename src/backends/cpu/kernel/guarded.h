@@ -11,11 +11,11 @@
 // system does not set memory aside for pages that are never touched.
 void *guarded_map(size_t size, bool sparse);
 
-// The same for memory that vectors access: all of its pages are present, and so
-// is one page below it, which can be read but not written. If a masked lane of
-// a vector lies on a page that is absent or guarded, x86 processors finish the
-// access in microcode, which takes many times as long; kernels that read
-// their left neighbour's element have such a lane at the start of their memory.
+// The same for memory that vectors access: all pages are present, and so is a
+// readable, unwritable page below. If a masked lane of a vector lies on an
+// absent or guarded page, x86 processors finish the access in microcode, which
+// takes many times as long; kernels that read their left neighbour's element
+// have such a lane at the start of their memory.
 void *guarded_map_present(size_t size);
 
 // The size that it was mapped with.

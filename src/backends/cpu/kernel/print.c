@@ -1,5 +1,5 @@
 // The format of a kernel's printf.
-#include "backends/cpu/kernel/print.h"
+#include "backends/cpu/kernel/block_threads.h"
 
 #include <string.h>
 

@@ -1,8 +1,8 @@
-#include "stop.h"
+#include "backends/cpu/kernel/stop.h"
 
-#include "../fault.h"
-#include "../fiber.h"
-#include "../worker.h"
+#include "backends/cpu/kernel/block_threads.h"
+#include "backends/cpu/kernel/fault.h"
+#include "backends/cpu/kernel/fiber.h"
 #include "base/clock.h"
 #include "base/fail.h"
 
@@ -29,7 +29,7 @@ static struct lock list_lock = LOCK_RANKED(RANK_LEAF);  // guards the list
 static struct stop_thread *list;
 static _Atomic uint32_t process = 1;  // differs from the parent's after a fork
 
-// No other thread is there any more, and this one has another id.
+// After a fork only this thread is left, with another id.
 static void forked(void)
 {
     list_lock = (struct lock)LOCK_RANKED(RANK_LEAF);
@@ -61,9 +61,9 @@ static __attribute__((noinline)) void enlist(struct stop_thread *self)
     lock_give(&list_lock);
 }
 
-void stop_thread_end(struct worker *worker)
+void stop_thread_end(struct runner *runner)
 {
-    struct stop_thread *self = &worker->stop;
+    struct stop_thread *self = &runner->stop;
     if (self->process != atomic_load(&process))
         return;
     lock_take(&list_lock);
@@ -76,51 +76,52 @@ void stop_thread_end(struct worker *worker)
 
 // --- Around a run ----------------------------------------------------------
 
-static void wake(struct stop_watch *watch)
+static void wake(struct watchdog *watchdog)
 {
-    atomic_fetch_add(&watch->word, 1);
-    futex_wake(&watch->word, 1);
+    atomic_fetch_add(&watchdog->word, 1);
+    futex_wake(&watchdog->word, 1);
 }
 
 static uint64_t deadline_of(const struct stop_scope *scope)
 {
-    uint64_t limit = scope->watch->limit_ns;
+    uint64_t limit = scope->watchdog->limit_ns;
     return scope->deadline || limit == 0 ? scope->deadline
                                          : clock_deadline(limit);
 }
 
-// Either this thread sees that the watch sleeps, or the watch sees the turn.
-static void arm(struct stop_watch *watch)
+// Either this thread sees that the watchdog sleeps, or the watchdog sees the
+// turn.
+static void arm(struct watchdog *watchdog)
 {
     atomic_thread_fence(memory_order_seq_cst);
-    if (atomic_load(&watch->asleep))
-        wake(watch);
+    if (atomic_load(&watchdog->asleep))
+        wake(watchdog);
 }
 
-// Stores in an order that those who read turn, owner and turn rely on.
-void stop_begin(struct worker *worker)
+// Stores in an order that readers of turn, owner and turn rely on.
+void stop_begin(struct runner *runner)
 {
-    struct stop_thread *self = &worker->stop;
-    const struct stop_scope *scope = worker->run->scope;
+    struct stop_thread *self = &runner->stop;
+    const struct stop_scope *scope = runner->run->scope;
     if (!scope || !installed)
         return;
     if (__builtin_expect(self->process != atomic_load_explicit(
                                               &process, memory_order_relaxed),
                          0))
         enlist(self);
-    bool limited = scope->watch->limit_ns > 0;
+    bool limited = scope->watchdog->limit_ns > 0;
     uint64_t turn = atomic_load_explicit(&self->turn, memory_order_relaxed);
     atomic_store_explicit(&self->owner, scope->owner, memory_order_release);
     atomic_store_explicit(&self->deadline, limited ? deadline_of(scope) : 0,
                           memory_order_release);
     atomic_store_explicit(&self->turn, turn + 1, memory_order_release);
     if (limited)
-        arm(scope->watch);
+        arm(scope->watchdog);
 }
 
-void stop_end(struct worker *worker)
+void stop_end(struct runner *runner)
 {
-    struct stop_thread *self = &worker->stop;
+    struct stop_thread *self = &runner->stop;
     uint64_t turn = atomic_load_explicit(&self->turn, memory_order_relaxed);
     if (turn & 1)
         atomic_store_explicit(&self->turn, turn + 1, memory_order_release);
@@ -206,14 +207,14 @@ static struct look look_at_limits(uint64_t now)
     return look;
 }
 
-// --- The watch -------------------------------------------------------------
+// --- The watchdog -----------------------------------------------------------
 
 // True while there are any.
-static bool look_at_requests(struct stop_watch *watch, bool *out_stopping)
+static bool look_at_requests(struct watchdog *watchdog, bool *out_stopping)
 {
-    lock_take(&watch->lock);
-    *out_stopping = watch->stopping;
-    struct stop_request **link = &watch->requests;
+    lock_take(&watchdog->lock);
+    *out_stopping = watchdog->stopping;
+    struct stop_request **link = &watchdog->requests;
     while (*link) {
         struct stop_request *request = *link;
         if (is_over(request)) {
@@ -224,8 +225,8 @@ static bool look_at_requests(struct stop_watch *watch, bool *out_stopping)
         ask_owners(request);
         link = &request->next;
     }
-    bool any = watch->requests != NULL;
-    lock_give(&watch->lock);
+    bool any = watchdog->requests != NULL;
+    lock_give(&watchdog->lock);
     return any;
 }
 
@@ -236,93 +237,93 @@ static uint64_t earlier(uint64_t a, uint64_t b)
 
 // When to look again; RNL_FOREVER when nothing is to be looked after. A run
 // that begins meanwhile has its end a limit later than now.
-static uint64_t look(struct stop_watch *watch, uint64_t *turns,
+static uint64_t look(struct watchdog *watchdog, uint64_t *turns,
                      bool *out_stopping)
 {
     uint64_t now = clock_now(), next = RNL_FOREVER;
-    if (look_at_requests(watch, out_stopping))
+    if (look_at_requests(watchdog, out_stopping))
         next = now + AGAIN_NS;
-    if (watch->limit_ns == 0)
+    if (watchdog->limit_ns == 0)
         return next;
     struct look seen = look_at_limits(now);
     if (seen.running || seen.turns != *turns)
         next = earlier(earlier(next, seen.next),
-                       clock_deadline(watch->limit_ns));
+                       clock_deadline(watchdog->limit_ns));
     *turns = seen.turns;
     return next < now + NAP_LEAST_NS ? now + NAP_LEAST_NS : next;
 }
 
 static void *run(void *argument)
 {
-    struct stop_watch *watch = argument;
+    struct watchdog *watchdog = argument;
     uint64_t turns = 0;
     bool stopping = false;
     for (;;) {
-        uint32_t word = atomic_load(&watch->word);
-        uint64_t next = look(watch, &turns, &stopping);
+        uint32_t word = atomic_load(&watchdog->word);
+        uint64_t next = look(watchdog, &turns, &stopping);
         if (stopping)
             return NULL;
         if (next != RNL_FOREVER) {
-            atomic_store(&watch->asleep, false);
-            futex_wait(&watch->word, word, next);
-        } else if (!atomic_load(&watch->asleep)) {
+            atomic_store(&watchdog->asleep, false);
+            futex_wait(&watchdog->word, word, next);
+        } else if (!atomic_load(&watchdog->asleep)) {
             // Looks once more after it has said so.
-            atomic_store(&watch->asleep, true);
+            atomic_store(&watchdog->asleep, true);
             atomic_thread_fence(memory_order_seq_cst);
         } else {
-            futex_wait(&watch->word, word, RNL_FOREVER);
+            futex_wait(&watchdog->word, word, RNL_FOREVER);
         }
     }
 }
 
-rnl_status stop_watch_start(struct stop_watch *watch)
+rnl_status watchdog_start(struct watchdog *watchdog)
 {
-    lock_take(&watch->lock);
-    if (!watch->started)
-        watch->started =
-            thread_start(&watch->thread, "runnel-stop", run, watch);
-    bool started = watch->started;
-    lock_give(&watch->lock);
+    lock_take(&watchdog->lock);
+    if (!watchdog->started)
+        watchdog->started =
+            thread_start(&watchdog->thread, "runnel-stop", run, watchdog);
+    bool started = watchdog->started;
+    lock_give(&watchdog->lock);
     return started ? RNL_OK
                    : fail(RNL_ERROR_OUT_OF_MEMORY,
                           "the system did not start the thread that stops "
                           "kernels");
 }
 
-void stop_watch_finish(struct stop_watch *watch)
+void watchdog_finish(struct watchdog *watchdog)
 {
-    lock_take(&watch->lock);
-    bool started = watch->started;
-    watch->stopping = true;
-    lock_give(&watch->lock);
+    lock_take(&watchdog->lock);
+    bool started = watchdog->started;
+    watchdog->stopping = true;
+    lock_give(&watchdog->lock);
     if (!started)
         return;
-    wake(watch);
-    pthread_join(watch->thread, NULL);
+    wake(watchdog);
+    pthread_join(watchdog->thread, NULL);
 }
 
-void stop_watch_add(struct stop_watch *watch, struct stop_request *request)
+void watchdog_add(struct watchdog *watchdog, struct stop_request *request)
 {
-    lock_take(&watch->lock);
+    lock_take(&watchdog->lock);
     if (!request->listed) {
         request->listed = true;
-        request->next = watch->requests;
-        watch->requests = request;
+        request->next = watchdog->requests;
+        watchdog->requests = request;
     }
-    lock_give(&watch->lock);
-    wake(watch);
+    lock_give(&watchdog->lock);
+    wake(watchdog);
 }
 
-void stop_watch_remove(struct stop_watch *watch, struct stop_request *request)
+void watchdog_remove(struct watchdog *watchdog, struct stop_request *request)
 {
-    lock_take(&watch->lock);
-    struct stop_request **link = &watch->requests;
+    lock_take(&watchdog->lock);
+    struct stop_request **link = &watchdog->requests;
     while (*link && *link != request)
         link = &(*link)->next;
     if (*link)
         *link = request->next;
     request->listed = false;
-    lock_give(&watch->lock);
+    lock_give(&watchdog->lock);
 }
 
 // --- Leaving a kernel ------------------------------------------------------
@@ -334,11 +335,11 @@ static bool is_asked(const struct stop_thread *self)
            atomic_load_explicit(&self->asked, memory_order_relaxed) == turn;
 }
 
-static bool is_in_kernel(const struct worker *worker, const void *context)
+static bool is_in_kernel(const struct runner *runner, const void *context)
 {
-    const struct code_range *code = &worker->run->code;
+    const struct code_range *code = &runner->run->code;
     uintptr_t at = fiber_context_instruction(context);
-    return worker->inside && at >= code->low && at < code->high;
+    return runner->inside && at >= code->low && at < code->high;
 }
 
 static void pass_on(int number, siginfo_t *info, void *context)
@@ -354,13 +355,13 @@ static void pass_on(int number, siginfo_t *info, void *context)
 static void handle(int number, siginfo_t *info, void *context)
 {
     int error = errno;
-    struct worker *worker = worker_here();
+    struct runner *runner = runner_here();
     if (info->si_code != SI_QUEUE || info->si_value.sival_ptr != &token)
         pass_on(number, info, context);
-    if (worker && is_asked(&worker->stop) && is_in_kernel(worker, context)) {
-        int reason = atomic_load(&worker->stop.reason);
-        worker->fault = (struct fault){.number = number, .code = reason};
-        fault_leave(worker, stop_status(reason), context);
+    if (runner && is_asked(&runner->stop) && is_in_kernel(runner, context)) {
+        int reason = atomic_load(&runner->stop.reason);
+        runner->fault = (struct fault){.number = number, .code = reason};
+        fault_leave(runner, stop_status(reason), context);
     }
     errno = error;
 }
@@ -369,7 +370,8 @@ static void install(void)
 {
     static atomic_bool noticed;
     static const struct fork_hooks hooks = {.in_child = forked};
-    if (stop_lacks()[0] || !thread_notice_forks(&noticed, &hooks) ||
+    if (stop_unsupported_reason()[0] ||
+        !thread_notice_forks(&noticed, &hooks) ||
         sigaction(SIGNAL, NULL, &former) != 0)
         return;
     // A system call that it interrupts by being late goes on.
@@ -385,26 +387,26 @@ void stop_install(void)
     pthread_once(&once, install);
 }
 
-const char *stop_lacks(void)
+const char *stop_unsupported_reason(void)
 {
 #if defined(__x86_64__) || defined(__aarch64__)
-    return fault_lacks();
+    return fault_unsupported_reason();
 #else
     return "kernels are left by a switch of stacks in a signal handler, which "
            "there is on x86-64 and AArch64 only";
 #endif
 }
 
-void stop_here(struct worker *worker, uint32_t thread)
+void stop_here(struct runner *runner, uint32_t thread)
 {
     char text[128];
-    if (!is_asked(&worker->stop))
+    if (!is_asked(&runner->stop))
         return;
-    int reason = atomic_load(&worker->stop.reason);
-    worker->fault = (struct fault){.number = SIGNAL, .code = reason};
-    stop_describe(worker, text, sizeof text);
-    worker->fault.number = 0;
-    worker_fail(worker, stop_status(reason), thread, "%s", text);
+    int reason = atomic_load(&runner->stop.reason);
+    runner->fault = (struct fault){.number = SIGNAL, .code = reason};
+    stop_describe(runner, text, sizeof text);
+    runner->fault.number = 0;
+    runner_fail(runner, stop_status(reason), thread, "%s", text);
 }
 
 // --- Words -----------------------------------------------------------------
@@ -429,11 +431,12 @@ static void describe_limit(uint64_t limit_ns, const char *end, char *text,
              us / 1000, (unsigned)(us % 1000), end);
 }
 
-void stop_describe(const struct worker *worker, char *text, size_t size)
+void stop_describe(const struct runner *runner, char *text, size_t size)
 {
-    const struct stop_scope *scope = worker->run->scope;
-    if (worker->fault.code == STOP_LIMIT)
-        describe_limit(scope->watch->limit_ns, " and was stopped", text, size);
+    const struct stop_scope *scope = runner->run->scope;
+    if (runner->fault.code == STOP_LIMIT)
+        describe_limit(scope->watchdog->limit_ns, " and was stopped", text,
+                       size);
     else
         snprintf(text, size, "it was stopped: its stream was cancelled");
 }

@@ -1,15 +1,15 @@
-// Kernels that are to end before they do by themselves: a stream was cancelled,
-// or a launch has reached its time limit.
+// Kernels that must end early: a stream was cancelled, or a launch has reached
+// its time limit.
 //
-// A signal (SIGURG) makes an OS thread leave the kernel that it runs. The
-// handler acts only if the very run that was meant goes on, and if the thread
-// is in the kernel's own code: it holds no lock of any library there. Elsewhere
-// (printf, a function of the C library) the thread is asked again a little
-// later, by a watch, and services look before they return.
+// A signal (SIGURG) makes an OS thread leave its kernel. The handler acts only
+// during the meant run, and only in the kernel's own code, where the thread
+// holds no lock of any library. Elsewhere (printf, a function of the C library)
+// a watchdog signals the thread again a little later, and services check before
+// they return.
 //
-// The signal is the process's own as faults are (fault.h): whatever was not
-// sent from here goes to the handler that was there before. SIGURG does nothing
-// by default, so that one which comes late does no harm.
+// As for faults (fault.h), the process owns the signal: signals not sent from
+// here go to the former handler. The default action of SIGURG is none, so a
+// late signal is harmless.
 #pragma once
 
 #include "base/thread.h"
@@ -19,7 +19,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-struct worker;
+struct runner;
 
 enum stop_reason {
     STOP_CANCELLED = 1,
@@ -38,12 +38,12 @@ struct stop_request {
     const void *owner;
     const _Atomic uint64_t *done;
     const _Atomic uint64_t *until;
-    bool listed;                    // guarded by the watch's lock
+    bool listed;                    // guarded by the watchdog's lock
 };
 
-// Looks after the requests and the time limit of a pool, by a thread of its own
-// that is started when there is something to look after.
-struct stop_watch {
+// The watchdog of a pool's requests and time limit: a thread that is started on
+// demand.
+struct watchdog {
     uint64_t limit_ns;              // of each launch; 0: none
     struct lock lock;               // guards the next three
     struct stop_request *requests;
@@ -53,11 +53,11 @@ struct stop_watch {
     atomic_bool asleep;             // until something happens
 };
 
-// What a run is done for.
+// The owner and limit of a run.
 struct stop_scope {
     const void *owner;
     uint64_t deadline;              // 0: the limit, from when the run begins
-    struct stop_watch *watch;
+    struct watchdog *watchdog;
 };
 
 // An OS thread that runs kernels.
@@ -73,23 +73,23 @@ struct stop_thread {
 };
 
 // Why running kernels cannot be stopped here; "" where they can.
-const char *stop_lacks(void);
+const char *stop_unsupported_reason(void);
 
 // Installs the handler, once in a process.
 void stop_install(void);
 
-// Around a run of the calling thread's; `worker->run` is set.
-void stop_begin(struct worker *worker);
-void stop_end(struct worker *worker);
+// Around a run of the calling thread's; `runner->run` is set.
+void stop_begin(struct runner *runner);
+void stop_end(struct runner *runner);
 
 // The thread ends.
-void stop_thread_end(struct worker *worker);
+void stop_thread_end(struct runner *runner);
 
 // Leaves the kernel if that was asked for. For services.
-void stop_here(struct worker *worker, uint32_t thread);
+void stop_here(struct runner *runner, uint32_t thread);
 
 // For the signal's number as a fault's, whose code is the reason.
-void stop_describe(const struct worker *worker, char *text, size_t size);
+void stop_describe(const struct runner *runner, char *text, size_t size);
 bool stop_is_fault(int number);
 
 // The same as a sentence about a launch of which some blocks have not begun.
@@ -98,13 +98,13 @@ void stop_describe_launch(enum stop_reason reason, uint64_t limit_ns,
 
 rnl_status stop_status(enum stop_reason reason);
 
-// A watch is all zeros before, but for the limit. Starting it fails with
+// A watchdog is all zeros before, but for the limit. Starting it fails with
 // RNL_ERROR_OUT_OF_MEMORY, recorded, if the system gives no thread.
-rnl_status stop_watch_start(struct stop_watch *watch);
-void stop_watch_finish(struct stop_watch *watch);
+rnl_status watchdog_start(struct watchdog *watchdog);
+void watchdog_finish(struct watchdog *watchdog);
 
-// Adds a request, or looks again for one that is there. The watch is started.
-void stop_watch_add(struct stop_watch *watch, struct stop_request *request);
+// Adds a request, or checks a listed request again. The watchdog is started.
+void watchdog_add(struct watchdog *watchdog, struct stop_request *request);
 
-// Takes it out if it is still there.
-void stop_watch_remove(struct stop_watch *watch, struct stop_request *request);
+// Removes a listed request.
+void watchdog_remove(struct watchdog *watchdog, struct stop_request *request);

@@ -3,7 +3,7 @@
 #include "backends/cudalike/timeline/progress.h"
 
 #include "base/clock.h"
-#include "core/op.h"
+#include "core/stream/op.h"
 
 static struct task *take(struct task_queue *queue, bool was_busy)
 {

@@ -176,7 +176,7 @@ static bool store_arguments(struct batch_node *node,
     const struct function *function = kernel->function;
     bool changed = false;
     for (size_t i = 0; i < function->parameter_count; i++) {
-        char *at = (char *)node->values + function->places[i].offset;
+        char *at = (char *)node->values + function->packed_parameters[i].offset;
         size_t size = function->parameters[i].size;
         if (!is_equal(at, kernel->arguments[i], size)) {
             memcpy(at, kernel->arguments[i], size);

@@ -12,6 +12,8 @@
 #include "backends/cudalike/timeline/marker.h"
 #include "backends/cudalike/timeline/timeline.h"
 
+#include "core/graph/node_params.h"
+
 #include <string.h>
 
 #define NOT_IN_PLACE (-1)  // besides the driver's codes
@@ -71,8 +73,9 @@ static int count_piece(struct piece *piece, void *argument)
     return 0;
 }
 
-static bool same_attributes(struct context *context, const struct recipe *a,
-                            const struct recipe *b)
+static bool same_attributes(struct context *context,
+                            const struct node_params *a,
+                            const struct node_params *b)
 {
     struct driver_launch_attribute of_a[LAUNCH_ATTRIBUTES_MOST] = {0};
     struct driver_launch_attribute of_b[LAUNCH_ATTRIBUTES_MOST] = {0};
@@ -93,17 +96,18 @@ static bool has_work(rnl_node_kind kind)
 }
 
 static int set_recipe(struct context *context, const struct step *step,
-                      const struct recipe *recipe)
+                      const struct node_params *node_params)
 {
     struct setter setter = {context, step->plan, step, 0};
     uint32_t count = 0;
-    if (recipe != step->recipe && !gpu_step_can_have(step, recipe))
+    if (node_params != step->node_params &&
+        !gpu_step_can_have(step, node_params))
         return NOT_IN_PLACE;
-    gpu_step_pieces(step, recipe, count_piece, &count);
+    gpu_step_pieces(step, node_params, count_piece, &count);
     if (count != step->count ||
-        !same_attributes(context, step->recipe, recipe))
+        !same_attributes(context, step->node_params, node_params))
         return NOT_IN_PLACE;
-    return gpu_step_pieces(step, recipe, set_piece, &setter);
+    return gpu_step_pieces(step, node_params, set_piece, &setter);
 }
 
 static int set_enabled(struct context *context, const struct step *step,
@@ -120,14 +124,14 @@ static int set_enabled(struct context *context, const struct step *step,
 
 // Tells the driver that the step is another, or is as it was.
 static int tell(struct context *context, const struct step *step,
-                const struct recipe *recipe, bool enabled, bool switches,
-                bool changes)
+                const struct node_params *node_params, bool enabled,
+                bool switches, bool changes)
 {
     int code = switches ? set_enabled(context, step, enabled) : 0;
     // What is enabled has forgotten what it was given (CUDA driver 580.159).
     if (code == 0 && (changes || (switches && enabled)))
         code = step->fixed ? NOT_IN_PLACE
-                           : set_recipe(context, step, recipe);
+                           : set_recipe(context, step, node_params);
     return code;
 }
 
@@ -139,8 +143,9 @@ static int set_step(struct context *context, const struct step *step,
         return 0;
     if (!step->enabled && !enabled && !gpu_step_switches(step))
         return 0;  // the driver has no node of it
-    return tell(context, step, node->recipe, enabled,
-                step->enabled != enabled, step->recipe != node->recipe);
+    return tell(context, step, node->node_params, enabled,
+                step->enabled != enabled,
+                step->node_params != node->node_params);
 }
 
 // Undoes set_step as far as it got; the driver took these once.
@@ -148,19 +153,20 @@ static void unset_step(struct context *context, const struct step *step,
                        const struct node *node)
 {
     if (has_work(step->kind) && !step->fixed)
-        tell(context, step, step->recipe, step->enabled,
-             step->enabled != node->enabled, step->recipe != node->recipe);
+        tell(context, step, step->node_params, step->enabled,
+             step->enabled != node->enabled,
+             step->node_params != node->node_params);
 }
 
 static void commit_step(struct step *step, const struct node *node,
                         bool enabled)
 {
-    struct recipe *old = step->recipe;
+    struct node_params *old = step->node_params;
     step->enabled = enabled;
-    if (old == node->recipe)
+    if (old == node->node_params)
         return;
-    step->recipe = recipe_share(node->recipe);
-    recipe_drop(old);
+    step->node_params = node_params_ref(node->node_params);
+    node_params_unref(old);
 }
 
 // --- Changing a node, or all ------------------------------------------------
@@ -173,8 +179,8 @@ struct walk {
     int (*visit)(struct walk *, struct step *, const struct node *);
     uint32_t left;  // steps to go before it ends
     int code;
-    size_t changes;  // recipes that are exchanged
-    struct recipes *old;
+    size_t changes;  // node_params_list that are exchanged
+    struct node_params_list *old;
 };
 
 static bool walk_node(struct walk *walk, const struct node *node)
@@ -195,7 +201,8 @@ static bool walk_node(struct walk *walk, const struct node *node)
 static int visit_set(struct walk *walk, struct step *step,
                      const struct node *node)
 {
-    if (node_has_bodies(step->kind) && step->recipe->word != node->recipe->word)
+    if (node_has_bodies(step->kind) &&
+        step->node_params->word != node->node_params->word)
         return NOT_IN_PLACE;
     return set_step(walk->context, step, node, node->enabled);
 }
@@ -218,15 +225,15 @@ static int visit_commit(struct walk *walk, struct step *step,
 static int visit_count(struct walk *walk, struct step *step,
                        const struct node *node)
 {
-    walk->changes += step->recipe != node->recipe;
+    walk->changes += step->node_params != node->node_params;
     return 0;
 }
 
 static int visit_keep(struct walk *walk, struct step *step,
                       const struct node *node)
 {
-    if (step->recipe != node->recipe)
-        recipes_add(walk->old, recipe_share(step->recipe));
+    if (step->node_params != node->node_params)
+        recipes_add(walk->old, node_params_ref(step->node_params));
     return 0;
 }
 
@@ -298,7 +305,8 @@ static int visit_tell_spare(struct walk *walk, struct step *step,
                             const struct node *node)
 {
     bool enabled = keeps_state(step) ? step->enabled : node->enabled;
-    if (node_has_bodies(step->kind) && step->recipe->word != node->recipe->word)
+    if (node_has_bodies(step->kind) &&
+        step->node_params->word != node->node_params->word)
         return NOT_IN_PLACE;
     int code = set_step(walk->context, step, node, enabled);
     if (code == 0)
@@ -311,7 +319,7 @@ static int visit_compare_rest(struct walk *walk, struct step *step,
 {
     (void)walk;
     bool same = keeps_state(step) || step->enabled == node->enabled;
-    return same && step->recipe == node->recipe ? 0 : NOT_IN_PLACE;
+    return same && step->node_params == node->node_params ? 0 : NOT_IN_PLACE;
 }
 
 static int visit_compare_state(struct walk *walk, struct step *step,
@@ -445,7 +453,7 @@ static rnl_status exchange(struct graph_exec *exec, bool same_steps)
         exec_set_plan(own, plan);
     lock_give(&own->lock);
     if (last)
-        object_drop(&last->object);
+        object_unref(&last->object);
     if (old != plan && same_steps &&
         visit_spare(exec, UINT32_MAX, old, visit_compare_rest) == 0)
         add_spare(exec, old);

@@ -110,8 +110,8 @@ static int aim_events(struct gpu_plan *plan, struct graph_launch *launch)
         struct slot *slot = &launch->slots[i];
         if (!step_is_event(step))
             continue;
-        slot->event = (struct event *)step->recipe->subject;
-        object_keep(&slot->event->object);
+        slot->event = (struct event *)step->node_params->subject;
+        object_ref(&slot->event->object);
         code = step->kind == RNL_NODE_EVENT_WAIT
                    ? aim_wait(launch->stream, step, slot)
                    : aim_record(step, slot);
@@ -196,7 +196,7 @@ static struct marker *deferred_point(struct gpu_exec *own)
         if (step->kind != RNL_NODE_EVENT_WAIT)
             continue;
         struct event_point point =
-            gpu_event_point((struct event *)step->recipe->subject);
+            gpu_event_point((struct event *)step->node_params->subject);
         if (point.marker && atomic_load(&point.marker->pending))
             found = marker_share(point.marker);
         event_point_drop(plan->context, &point);

@@ -8,6 +8,7 @@
 #include "backends/cudalike/timeline/gpu_stream.h"
 #include "backends/cudalike/timeline/host_queue.h"
 #include "backends/cudalike/timeline/marker.h"
+#include "core/graph/node_params.h"
 
 // --- Numbers ---------------------------------------------------------------
 
@@ -57,9 +58,9 @@ struct op_copy host_work_rest(const struct host_work *work,
 }
 
 static void copy_part(const struct host_work *work,
-                      const struct recipe *recipe)
+                      const struct node_params *node_params)
 {
-    const struct op *op = recipe->ops;
+    const struct op *op = node_params->ops;
     for (uint32_t i = 0; i < work->op; i++)
         op = op->next;
     struct op_copy copy = op->copy;
@@ -72,9 +73,9 @@ static void copy_part(const struct host_work *work,
 
 // --- Calls -----------------------------------------------------------------
 
-static void call(const struct recipe *recipe, rnl_status status)
+static void call(const struct node_params *node_params, rnl_status status)
 {
-    const struct op_host *host = &recipe->ops->host;
+    const struct op_host *host = &node_params->ops->host;
     callback_begin();
     host->function(status, host->user_data);
     callback_end();
@@ -82,11 +83,11 @@ static void call(const struct recipe *recipe, rnl_status status)
 
 // Launches of one executable graph never overlap, so the driver comes to a node
 // in their order. What it comes to after the device was lost is over already.
-static struct recipe *arrive(const struct host_work *work,
+static struct node_params *arrive(const struct host_work *work,
                              rnl_status *out_status)
 {
     struct gpu_plan *plan = work->step->plan;
-    struct recipe *recipe = NULL;
+    struct node_params *node_params = NULL;
     lock_take(&plan->lock);
     struct graph_launch *launch = plan->launches;
     while (launch && launch->slots[work->slot].arrived)
@@ -94,18 +95,18 @@ static struct recipe *arrive(const struct host_work *work,
     if (launch) {
         struct slot *slot = &launch->slots[work->slot];
         slot->arrived = true;
-        recipe = slot->recipe;
-        slot->recipe = NULL;
+        node_params = slot->node_params;
+        slot->node_params = NULL;
         *out_status =
             host_function_status(launch->stream, launch->sequence);
     }
     lock_give(&plan->lock);
-    return recipe;
+    return node_params;
 }
 
 void host_node_run(void *number)
 {
-    struct recipe *recipe = NULL;
+    struct node_params *node_params = NULL;
     const struct gpu_context *copies = NULL;
     rnl_status status = RNL_OK;
     lock_take(&lists_lock);
@@ -116,13 +117,13 @@ void host_node_run(void *number)
         sync_gate_copy_enter(copies);
     }
     if (work)
-        recipe = arrive(work, &status);
+        node_params = arrive(work, &status);
     lock_give(&lists_lock);
-    if (recipe && !copies)
-        call(recipe, status);
-    else if (recipe && status == RNL_OK)
-        copy_part(work, recipe);
-    recipe_drop(recipe);
+    if (node_params && !copies)
+        call(node_params, status);
+    else if (node_params && status == RNL_OK)
+        copy_part(work, node_params);
+    node_params_unref(node_params);
     if (copies)
         sync_gate_copy_end(copies);
 }
@@ -146,7 +147,7 @@ struct graph_launch *graph_launch_new(struct gpu_plan *plan,
     for (uint32_t i = 0; i < launch->count; i++) {
         const struct step *step = &plan->steps[plan->slotted[i]];
         if (!step_is_event(step) && step->enabled)
-            launch->slots[i].recipe = recipe_share(step->recipe);
+            launch->slots[i].node_params = node_params_ref(step->node_params);
     }
     return launch;
 }
@@ -157,7 +158,7 @@ static bool must_be_called_locked(const struct gpu_plan *plan,
                                   uint32_t slot)
 {
     ASSERT(lock_is_held(&plan->lock));
-    return launch->slots[slot].recipe && !launch->slots[slot].arrived &&
+    return launch->slots[slot].node_params && !launch->slots[slot].arrived &&
            plan->steps[plan->slotted[slot]].kind == RNL_NODE_HOST_FUNCTION;
 }
 
@@ -184,14 +185,14 @@ void graph_launch_end(struct gpu_plan *plan, struct graph_launch *launch)
         struct slot *slot = &launch->slots[i];
         if (slot->event) {
             marker_drop(slot->event->object.context, slot->marker);
-            object_drop(&slot->event->object);
+            object_unref(&slot->event->object);
         }
-        recipe_drop(slot->recipe);
+        node_params_unref(slot->node_params);
     }
     mem_release(launch, size_of(launch->count));
 }
 
-// They keep their recipes: what ends with those may hold up who calls.
+// They keep their node_params_list: what ends with those may hold up who calls.
 void graph_launch_call(struct gpu_plan *plan, struct graph_launch *launch)
 {
     for (uint32_t i = 0; i < launch->count; i++) {
@@ -200,7 +201,7 @@ void graph_launch_call(struct gpu_plan *plan, struct graph_launch *launch)
         launch->slots[i].arrived |= owes;
         lock_give(&plan->lock);
         if (owes)
-            call(launch->slots[i].recipe,
+            call(launch->slots[i].node_params,
                  host_function_status(launch->stream, launch->sequence));
     }
 }

@@ -2,8 +2,8 @@
 // be done once, and the points that its events stand for.
 #pragma once
 
-#include "backends/cudalike/stream/copy.h"
 #include "backends/cudalike/graph/plan.h"
+#include "backends/cudalike/stream/copy.h"
 
 // What the driver calls for a host node; `number` is its work's, which the work
 // has from when it is watched until it is not: the driver may come to a node in

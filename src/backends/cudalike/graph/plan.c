@@ -14,6 +14,8 @@
 #include "backends/cudalike/timeline/idle_free.h"
 #include "backends/cudalike/timeline/timeline.h"
 
+#include "core/graph/node_params.h"
+
 #include <string.h>
 
 #define RECORDED (-1)  // besides the driver's codes: the failure is recorded
@@ -105,7 +107,7 @@ static int set_attributes(struct chain *chain, void *node)
     struct driver_launch_attribute attributes[LAUNCH_ATTRIBUTES_MOST];
     struct builder *builder = chain->builder;
     unsigned count = gpu_node_attributes(gpu_of(builder->plan->context),
-                                         chain->step->recipe, attributes);
+                                         chain->step->node_params, attributes);
     int code = 0;
     for (unsigned i = 0; i < count && code == 0; i++) {
         builder->priorities |= attributes[i].id == DRIVER_LAUNCH_PRIORITY;
@@ -312,7 +314,7 @@ static int add_work(struct chain *chain)
     struct context *context = chain->builder->plan->context;
     uint32_t index = 0;
     int code = 0;
-    for (const struct op *op = chain->step->recipe->ops; op && code == 0;
+    for (const struct op *op = chain->step->node_params->ops; op && code == 0;
          op = op->next, index++) {
         enum host_part part = chain->layer->body ? HOST_NOTHING
                                                  : gpu_host_part(context, op);
@@ -398,7 +400,7 @@ static int add_condition(struct chain *chain, const struct node *node)
 {
     struct builder *builder = chain->builder;
     const struct driver_functions *call = builder->call;
-    struct condition condition = {.word = node->recipe->word};
+    struct condition condition = {.word = node->node_params->word};
     if (!call->graph_add_node || !call->graph_conditional) {
         fail_at(RNL_ERROR_UNSUPPORTED, "graph",
                 "the driver is too old for IF and WHILE nodes");
@@ -529,7 +531,7 @@ static int lay_node(struct builder *builder, struct layer *layer,
     step->kind = node->kind;
     step->enabled = node->enabled;
     step->fixed = layer->body;
-    step->recipe = recipe_share(node->recipe);
+    step->node_params = node_params_ref(node->node_params);
     int code = add_node(&chain, node);
     layer->ends[index] = chain.last;
     layer->kernels[index] = chain.behind_kernels && chain.last;
@@ -541,8 +543,8 @@ static int lay_node(struct builder *builder, struct layer *layer,
 static int lay(struct builder *builder, struct layer *layer)
 {
     const struct graph *graph = layer->graph;
-    struct order order;
-    if (!order_init(&order, graph))
+    struct topological_order order;
+    if (!topological_order_init(&order, graph))
         return RECORDED;
     size_t size = graph->count * sizeof(uint32_t);
     uint32_t *step_of = mem_allocate(size);
@@ -558,7 +560,7 @@ static int lay(struct builder *builder, struct layer *layer)
                         &builder->plan->steps[step_of[index]]);
     }
     mem_release(step_of, size);
-    order_finish(&order);
+    topological_order_finish(&order);
     return code;
 }
 
@@ -589,7 +591,7 @@ static void plan_free(struct gpu_context *gpu, void *subject)
 void gpu_plan_free(struct gpu_plan *plan, struct point last)
 {
     struct context *context = plan->context;
-    struct recipes *used = plan->used;
+    struct node_params_list *used = plan->used;
     // First, or the driver may come to one that has no step any more.
     while (plan->host_works) {
         struct host_work *work = plan->host_works;
@@ -598,7 +600,7 @@ void gpu_plan_free(struct gpu_plan *plan, struct point last)
         mem_release(work, sizeof *work);
     }
     for (uint32_t i = 0; used && plan->steps && i < plan->count; i++)
-        recipes_add(used, plan->steps[i].recipe);
+        recipes_add(used, plan->steps[i].node_params);
     mem_release(plan->steps, plan->count * sizeof *plan->steps);
     mem_release(plan->slotted, plan->slot_most * sizeof *plan->slotted);
     mem_release(plan->nodes, plan->node_most * sizeof *plan->nodes);

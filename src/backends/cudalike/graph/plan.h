@@ -18,7 +18,7 @@ struct step {
     bool fixed;             // in a body
     bool by_host;           // the host copies, or some of it
     bool early;             // it has a kernel that needs to wait by itself
-    struct recipe *recipe;  // shared
+    struct node_params *node_params;  // shared
     uint32_t first, count;  // its driver nodes that work, in plan->nodes; none
                             // if it is disabled and the driver cannot
 };
@@ -40,7 +40,7 @@ struct host_work {
     uint64_t number;         // by which the driver knows it
     struct step *step;
     uint32_t slot;
-    uint32_t op;             // which of the step's recipe
+    uint32_t op;             // which of the step's node_params
     enum host_part part;
     char *staged;            // what it reads or writes for the device, packed;
     size_t size;             // page-locked
@@ -54,7 +54,8 @@ struct graph_launch {
     uint64_t sequence;  // of the operation
     uint32_t count;
     struct slot {
-        struct recipe *recipe;  // shared; of a host function to be called
+        struct node_params
+            *node_params;       // shared; of a host function to be called
         struct event *event;    // referenced, as is …
         struct marker *marker;  // … what stands for it
         bool arrived;           // the driver came to the host node
@@ -77,18 +78,20 @@ struct gpu_plan {
     struct host_work *host_works;
     bool works;                   // else its launches wait for none before
     bool may_block;               // its launches may wait (graph_fence.h)
-    struct recipes *used;         // room for those of the steps
+    struct node_params_list *used;         // room for those of the steps
     struct lock lock;             // guards the launches under way
     struct graph_launch *launches;  // oldest first
 };
 
 // What launches under way may use.
-struct recipes;
-struct recipes *recipes_new(size_t most);  // NULL: no memory
-void recipes_add(struct recipes *recipes, struct recipe *shared);
-void recipes_drop(struct recipes *recipes);
+struct node_params_list;
+struct node_params_list *recipes_new(size_t most);  // NULL: no memory
+void recipes_add(struct node_params_list *node_params_list,
+                 struct node_params *shared);
+void recipes_drop(struct node_params_list *node_params_list);
 // Once the last of them is over.
-void recipes_drop_behind(struct recipes *recipes, struct point last);
+void recipes_drop_behind(struct node_params_list *node_params_list,
+                         struct point last);
 
 // NULL after recording why.
 struct gpu_plan *gpu_plan_create(struct context *context,
@@ -108,12 +111,14 @@ uint32_t gpu_slots_of(const struct node *node);
 int gpu_decider(struct context *context, void **out_function);
 void gpu_decider_finish(struct gpu_context *gpu);
 
-// Whether the step can have that recipe instead, as to the host's part and the
-// form of fills.
-bool gpu_step_can_have(const struct step *step, const struct recipe *recipe);
+// Whether the step can have that node_params instead, as to the host's part and
+// the form of fills.
+bool gpu_step_can_have(const struct step *step,
+                       const struct node_params *node_params);
 // What the driver does of a copy in which the host reads or writes.
 int gpu_rest_pieces(const struct host_work *work, const struct op *op,
                     int (*visit)(struct piece *, void *), void *argument);
-// What it does of a recipe that the step has or can have.
-int gpu_step_pieces(const struct step *step, const struct recipe *recipe,
+// What it does of a node_params that the step has or can have.
+int gpu_step_pieces(const struct step *step,
+                    const struct node_params *node_params,
                     int (*visit)(struct piece *, void *), void *argument);

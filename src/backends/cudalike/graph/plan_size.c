@@ -25,7 +25,7 @@ uint32_t gpu_slots_of(const struct node *node)
     if (!node->kind)
         return 0;
     uint32_t count = 1;
-    const struct op *op = node->recipe ? node->recipe->ops : NULL;
+    const struct op *op = node->node_params ? node->node_params->ops : NULL;
     for (; op; op = op->next)
         count++;
     for (const struct graph *inner = node->inner; inner;

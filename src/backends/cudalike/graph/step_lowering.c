@@ -23,9 +23,10 @@ static const struct host_work *work_of(const struct step *step, uint32_t op)
     return work;
 }
 
-bool gpu_step_can_have(const struct step *step, const struct recipe *recipe)
+bool gpu_step_can_have(const struct step *step,
+                       const struct node_params *node_params)
 {
-    const struct op *op = recipe->ops, *old = step->recipe->ops;
+    const struct op *op = node_params->ops, *old = step->node_params->ops;
     bool can = true;
     for (uint32_t i = 0; can && op && old; i++) {
         const struct host_work *work = work_of(step, i);
@@ -42,12 +43,14 @@ bool gpu_step_can_have(const struct step *step, const struct recipe *recipe)
     return can && !op && !old;
 }
 
-int gpu_step_pieces(const struct step *step, const struct recipe *recipe,
+int gpu_step_pieces(const struct step *step,
+                    const struct node_params *node_params,
                     int (*visit)(struct piece *, void *), void *argument)
 {
     uint32_t index = 0;
     int code = 0;
-    for (const struct op *op = recipe->ops; op && code == 0; op = op->next) {
+    for (const struct op *op = node_params->ops; op && code == 0;
+         op = op->next) {
         const struct host_work *work = work_of(step, index++);
         if (!work)
             code = gpu_op_pieces(step->plan->context, op, visit, argument);

@@ -11,7 +11,7 @@
 #include "backends/cudalike/timeline/device_lost.h"
 #include "backends/cudalike/timeline/gpu_stream.h"
 #include "backends/cudalike/timeline/idle_free.h"
-#include "core/module.h"
+#include "core/module/module.h"
 
 #include <string.h>
 

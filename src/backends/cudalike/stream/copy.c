@@ -6,6 +6,8 @@
 #include "backends/cudalike/stream/stream.h"
 #include "backends/cudalike/timeline/gpu_stream.h"
 
+#include "core/memory/host_memory.h"
+
 #include <string.h>
 
 #define PAYLOAD_MOST ((size_t)64 << 10)

@@ -65,9 +65,9 @@ struct op *deferred_marker_op(struct stream *stream, enum op_kind kind,
         return NULL;
     gpu_op_of(op)->point.marker = marker_share(marker);
     gpu_op_of(op)->point.for_host = false;
-    object_keep(&marker->home->object);
+    object_ref(&marker->home->object);
     op->kept[op->kept_count++] = &marker->home->object;
-    if (kind == OP_STAMP) {
+    if (kind == OP_TIMESTAMP) {
         lock_take(&marker->lock);
         marker->stream = stream;
         atomic_fetch_add(&marker->pending, 1);
@@ -83,7 +83,7 @@ static struct stream *recorder_of(struct marker *marker)
     lock_take(&marker->lock);
     struct stream *stream =
         atomic_load(&marker->pending) ? marker->stream : NULL;
-    if (stream && !object_keep_if_alive(&stream->object))
+    if (stream && !object_ref_if_alive(&stream->object))
         stream = NULL;
     lock_give(&marker->lock);
     return stream;
@@ -92,7 +92,7 @@ static struct stream *recorder_of(struct marker *marker)
 void deferred_marker_over(struct op *op, bool recorded)
 {
     struct marker *marker = op_marker(op);
-    if (op->kind == OP_STAMP) {
+    if (op->kind == OP_TIMESTAMP) {
         marker_settle(marker, recorded ? op->stream : NULL);
         progress_wake();
     }
@@ -130,7 +130,7 @@ int deferred_marker_submit(struct stream *stream, struct op *op)
     struct marker *marker = op_marker(op);
     bool lost = context_is_lost(stream_context(stream));
     int code = 0;
-    if (!lost && op->kind == OP_STAMP)
+    if (!lost && op->kind == OP_TIMESTAMP)
         code = call_of(gpu)->event_record(marker->event, handle);
     if (op->kind == OP_WAIT && !waits_for_nobody(stream, op) &&
         !atomic_load(&marker->done) && !is_own(stream, marker)) {
@@ -211,9 +211,9 @@ static struct marker *awaited_locked(const struct gpu_stream *own)
 
 bool deferred_only_writes(const struct op *op)
 {
-    bool only = op->kind == OP_VALUES;
-    for (size_t i = 0; only && i < op->values.count; i++)
-        only = op->values.items[i].action == RNL_WRITE_VALUE;
+    bool only = op->kind == OP_MEMORY_OPS;
+    for (size_t i = 0; only && i < op->memory_ops.count; i++)
+        only = op->memory_ops.items[i].action == RNL_WRITE_VALUE;
     return only;
 }
 
@@ -296,7 +296,7 @@ static void submit_all(struct stream *stream, const struct marker *until,
         if (other)
             submit_all(other, marker, over);
         if (other)
-            object_drop(&other->object);
+            object_unref(&other->object);
         stream_submit_deferred_locked(stream, SIZE_MAX, over);
         stream_mark_locked(stream);
     }
@@ -333,5 +333,5 @@ void marker_submit(struct marker *marker)
     if (!stream)
         return;
     stream_submit_all(stream);
-    object_drop(&stream->object);
+    object_unref(&stream->object);
 }

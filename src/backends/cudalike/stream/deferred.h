@@ -34,8 +34,8 @@ rnl_status stream_apply_attributes_locked(struct stream *stream,
                                           uint32_t changes);
 void gpu_give_attributes(struct stream *stream, const struct op *op);
 
-// Holds a record of a marker (OP_STAMP) or a wait for one (OP_WAIT); `counted`:
-// as an operation.
+// Holds a record of a marker (OP_TIMESTAMP) or a wait for one (OP_WAIT);
+// `counted`: as an operation.
 rnl_status stream_defer_marker_locked(struct stream *stream, enum op_kind kind,
                                      struct marker *marker, bool counted);
 // Of a stream that nobody else gives work, and that waits for nobody unasked,
@@ -91,7 +91,8 @@ static inline rnl_status stream_record_locked(struct stream *stream,
     if (status != RNL_OK)
         return status;
     if (holds)
-        return stream_defer_marker_locked(stream, OP_STAMP, marker, counted);
+        return stream_defer_marker_locked(stream, OP_TIMESTAMP, marker,
+                                          counted);
     int code = call_of(gpu_of(context))->event_record(marker->event,
                                                       own->handle);
     own->last = LAST_WORK;
@@ -119,8 +120,8 @@ static inline struct marker *stream_take_record_locked(struct stream *stream,
     return NULL;
 }
 
-// An op that records a marker (OP_STAMP) or waits for one (OP_WAIT); NULL after
-// recording the failure.
+// An op that records a marker (OP_TIMESTAMP) or waits for one (OP_WAIT); NULL
+// after recording the failure.
 struct op *deferred_marker_op(struct stream *stream, enum op_kind kind,
                           struct marker *marker);
 int deferred_marker_submit(struct stream *stream, struct op *op);

@@ -10,7 +10,7 @@
 #include "backends/cudalike/timeline/marker.h"
 #include "backends/cudalike/timeline/op_history.h"
 #include "backends/cudalike/timeline/timeline.h"
-#include "core/shared_event.h"
+#include "core/stream/interprocess_event.h"
 
 // Nothing but zeros: never recorded, and no promise.
 static bool is_blank(struct gpu_event *own)
@@ -237,7 +237,7 @@ void event_point_drop(struct context *context, const struct event_point *point)
 {
     marker_drop(context, point->marker);
     if (__builtin_expect(point->failure != NULL, 0))
-        failure_drop(point->failure);
+        failure_unref(point->failure);
     if (__builtin_expect(point->at.timeline != NULL, 0))
         timeline_release(point->at.timeline);
 }
@@ -272,11 +272,11 @@ static __attribute__((noinline)) rnl_status join_other(struct stream *stream,
                                                        struct event *event)
 {
     struct object *home = &event->object.context->object;
-    rnl_status status = object_keep_for(home, "event");
+    rnl_status status = object_ref_for(home, "event");
     if (status != RNL_OK)
         return status;
     status = join(stream, event);
-    object_drop(home);
+    object_unref(home);
     return status;
 }
 
@@ -404,12 +404,12 @@ static bool is_well(struct event *event)
 static __attribute__((noinline)) rnl_status query_open(struct event *event)
 {
     bool pending;
-    rnl_status status = object_keep_for(&event->object, "event");
+    rnl_status status = object_ref_for(&event->object, "event");
     if (status != RNL_OK)
         return status;
     status = event->options.interprocess ? gpu_shared_query(event)
                                          : event_query(event, &pending);
-    object_drop(&event->object);
+    object_unref(&event->object);
     return status;
 }
 
@@ -436,7 +436,7 @@ static rnl_status timed_out(struct event *event)
     if (!recorder)
         return event_timed_out(event, "complete");
     stream_timed_out(recorder);
-    object_drop(&recorder->object);
+    object_unref(&recorder->object);
     return RNL_ERROR_TIMED_OUT;
 }
 
@@ -520,14 +520,14 @@ static rnl_status elapsed(struct event *start, struct event *end,
 rnl_status gpu_event_elapsed(struct event *start, struct event *end,
                              struct event **out_wrong, int64_t *out_ns)
 {
-    rnl_status status = object_keep_for(&start->object, "start");
+    rnl_status status = object_ref_for(&start->object, "start");
     if (status != RNL_OK)
         return status;
-    status = object_keep_for(&end->object, "end");
+    status = object_ref_for(&end->object, "end");
     if (status == RNL_OK) {
         status = elapsed(start, end, out_wrong, out_ns);
-        object_drop(&end->object);
+        object_unref(&end->object);
     }
-    object_drop(&start->object);
+    object_unref(&start->object);
     return status;
 }

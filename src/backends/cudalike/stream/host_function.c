@@ -35,7 +35,7 @@ static void run(struct task *task)
 void host_function_start(struct op *op)
 {
     struct task *task = &gpu_op_of(op)->task;
-    object_keep(&op->stream->object);  // which is watched
+    object_ref(&op->stream->object);  // which is watched
     task->run = run;
     if (!task_add(&host, task))
         run(task);

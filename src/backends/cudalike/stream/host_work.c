@@ -21,7 +21,7 @@ static bool start_op(struct stream *stream, struct op *op, bool asks)
 {
     if (op->kind == OP_WAIT && !(asks && deferred_wait_is_over(stream, op)))
         return false;
-    if (op->kind == OP_STAMP)
+    if (op->kind == OP_TIMESTAMP)
         return shared_record_run(stream, op);
     if (op->kind == OP_COPY) {
         run_copy(stream, op);

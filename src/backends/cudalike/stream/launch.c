@@ -10,8 +10,8 @@
 #include "backends/cudalike/timeline/op_history.h"
 #include "backends/cudalike/timeline/retire.h"
 
-#include "base/often.h"
-#include "core/launch_attribute.h"
+#include "base/read_mostly.h"
+#include "core/module/launch.h"
 
 #include <string.h>
 
@@ -305,7 +305,7 @@ static rnl_status launch_recording(struct stream *stream, struct op *op)
     return status;
 }
 
-RUN_OFTEN rnl_status gpu_stream_launch(struct stream *stream, struct op *op)
+HOT rnl_status gpu_stream_launch(struct stream *stream, struct op *op)
 {
     struct gpu_stream *own = gpu_stream_of(stream);
     struct op *keeper = NULL;

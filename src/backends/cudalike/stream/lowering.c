@@ -196,7 +196,8 @@ uint64_t gpu_fill_forms(const struct op *op)
 
 // `flushes`: the device can; where it cannot, nothing comes past the bus that
 // would have to be.
-static struct driver_value make_value(const struct value *value, bool flushes)
+static struct driver_value make_value(const struct memory_op *value,
+                                      bool flushes)
 {
     static const unsigned conditions[] = {
         [RNL_WAIT_GEQ] = DRIVER_WAIT_GEQ,
@@ -220,7 +221,7 @@ static struct driver_value make_value(const struct value *value, bool flushes)
 static int value_pieces(struct context *context, struct piece *piece,
                         int (*visit)(struct piece *, void *), void *argument)
 {
-    const struct op_values *values = &piece->op->values;
+    const struct op_memory_ops *values = &piece->op->memory_ops;
     bool flushes = gpu_of(context)->flushes;
     int code = 0;
     piece->kind = PIECE_VALUES;
@@ -313,10 +314,10 @@ static int clamp_priority(const struct driver *driver, int priority)
 // Other nodes than those it comes after are none of its business, so what lets
 // a launch begin before the one in front of it has ended does not count here.
 unsigned gpu_node_attributes(const struct gpu_context *gpu,
-                             const struct recipe *recipe,
+                             const struct node_params *node_params,
                              struct driver_launch_attribute *out)
 {
-    const struct op *op = recipe->ops;
+    const struct op *op = node_params->ops;
     while (op && op->next)
         op = op->next;
     if (!op || op->kind != OP_KERNEL)
@@ -325,14 +326,14 @@ unsigned gpu_node_attributes(const struct gpu_context *gpu,
     for (unsigned i = 0; i < given; i++) {
         bool priority = out[i].id == DRIVER_LAUNCH_PRIORITY;
         if (out[i].id == DRIVER_LAUNCH_PROGRAMMATIC_SERIALIZATION ||
-            (priority && recipe->priority != 0))
+            (priority && node_params->priority != 0))
             continue;
         out[count++] = out[i];
     }
-    if (recipe->priority != 0 && count < LAUNCH_ATTRIBUTES_MOST)
+    if (node_params->priority != 0 && count < LAUNCH_ATTRIBUTES_MOST)
         out[count++] = (struct driver_launch_attribute){
             .id = DRIVER_LAUNCH_PRIORITY,
-            .number = clamp_priority(gpu->driver, recipe->priority),
+            .number = clamp_priority(gpu->driver, node_params->priority),
         };
     return count;
 }
@@ -351,7 +352,7 @@ int gpu_op_pieces(struct context *context, const struct op *op,
         return copy_pieces(context, &piece, visit, argument);
     case OP_FILL:
         return fill_pieces(&piece, visit, argument);
-    case OP_VALUES:
+    case OP_MEMORY_OPS:
         return value_pieces(context, &piece, visit, argument);
     default:
         return 0;

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "backends/cudalike/timeline/gpu_stream.h"
-#include "core/graph.h"
+#include "core/graph/graph.h"
 
 // The driver's; 0 for ordinary memory of the host. With the context current.
 int gpu_memory_type(const struct gpu_context *gpu, const void *pointer);
@@ -60,5 +60,5 @@ bool gpu_can_be_early(const struct op *op);
 // The attributes that a FUNCTION's node gets; those of an executable graph
 // cannot be changed.
 unsigned gpu_node_attributes(const struct gpu_context *gpu,
-                             const struct recipe *recipe,
+                             const struct node_params *node_params,
                              struct driver_launch_attribute *out);

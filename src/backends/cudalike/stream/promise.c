@@ -23,7 +23,7 @@ void waiters_drop(struct waiter *waiter)
 {
     while (waiter) {
         struct waiter *next = waiter->next;
-        object_drop(&waiter->stream->object);
+        object_unref(&waiter->stream->object);
         mem_release(waiter, sizeof *waiter);
         waiter = next;
     }
@@ -82,7 +82,7 @@ static struct marker *take_promised(struct event *event,
     own->kept |= !circle;
     lock_give(&own->lock);
     if (circle)
-        event_refuse_circle(event, stream);
+        event_refuse_cycle(event, stream);
     else if (!marker)
         refuse_again(event);
     return marker;
@@ -240,7 +240,7 @@ static rnl_status wait_for(struct stream *stream, struct event *event)
         return fail(RNL_ERROR_OUT_OF_MEMORY, "there is no memory to wait");
     waiter->stream = stream;
     waiter->at = atomic_load(&stream->enqueued) + 1;
-    object_keep(&stream->object);
+    object_ref(&stream->object);
     uint64_t at = waiter->at;
     timeline_expect_failure(stream_timeline(stream), at);
     struct marker *marker = add_waiter(own, waiter);  // the waiter may be gone
@@ -260,11 +260,11 @@ static rnl_status wait_for(struct stream *stream, struct event *event)
 // Others may drop the waiter, and its reference, as soon as they find it.
 rnl_status promise_join(struct stream *stream, struct event *event)
 {
-    rnl_status status = object_keep_for(&stream->object, "stream");
+    rnl_status status = object_ref_for(&stream->object, "stream");
     if (status != RNL_OK)
         return status;
     status = wait_for(stream, event);
-    object_drop(&stream->object);
+    object_unref(&stream->object);
     return status;
 }
 

@@ -20,7 +20,7 @@
 #include "backends/cudalike/timeline/retire.h"
 #include "backends/cudalike/timeline/timeline.h"
 
-#include "core/shared_event.h"
+#include "core/stream/interprocess_event.h"
 
 // --- Life --------------------------------------------------------------------
 
@@ -115,7 +115,7 @@ void shared_record_give_up(struct op *op)
 
 static rnl_status record(struct stream *stream, struct shared_event *shared)
 {
-    struct op *op = op_create(stream, OP_STAMP, sizeof(struct record));
+    struct op *op = op_create(stream, OP_TIMESTAMP, sizeof(struct record));
     if (!op)
         return fail_status();
     deferred_leave_to_host(op);
@@ -185,7 +185,7 @@ static struct shared_wait *wait_new(struct stream *stream,
         return NULL;
     }
     marker_promise(marker);
-    object_keep(&stream->object);
+    object_ref(&stream->object);
     *wait = (struct shared_wait){
         .shared = shared_event_keep(shared), .record = record,
         .marker = marker, .stream = stream,
@@ -223,11 +223,11 @@ static rnl_status wait_for(struct stream *stream, struct shared_event *shared,
 static rnl_status wait_and_keep(struct stream *stream,
                                 struct shared_event *shared, uint64_t record)
 {
-    rnl_status status = object_keep_for(&stream->object, "stream");
+    rnl_status status = object_ref_for(&stream->object, "stream");
     if (status != RNL_OK)
         return status;
     status = wait_for(stream, shared, record);
-    object_drop(&stream->object);
+    object_unref(&stream->object);
     return status;
 }
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "backends/cudalike/stream/event.h"
-#include "core/op.h"
+#include "core/stream/op.h"
 
 // The operations of gpu_event_… (event.h) for events that processes share.
 rnl_status gpu_shared_init(struct event *event);
@@ -11,7 +11,7 @@ rnl_status gpu_shared_join(struct stream *stream, struct event *event);
 rnl_status gpu_shared_query(struct event *event);
 rnl_status gpu_shared_wait(struct event *event, uint64_t deadline);
 
-// Makes a record, which is an OP_STAMP of the progress thread. False if an
+// Makes a record, which is an OP_TIMESTAMP of the progress thread. False if an
 // older record still has its place: the progress thread tries again.
 bool shared_record_run(struct stream *stream, struct op *op);
 // Completes a record as a failure if the driver refused it, or work before it.

@@ -20,7 +20,7 @@
 #include "backends/cudalike/timeline/retire.h"
 
 #include "base/clock.h"
-#include "core/config.h"
+#include "core/object/config.h"
 
 #include <sched.h>
 #include <stdio.h>
@@ -458,10 +458,10 @@ bool staging_start(struct stream *stream, struct op *op)
     if (!job)
         return false;
     job->op = op;
-    object_keep(&stream->object);  // which is watched
+    object_ref(&stream->object);  // which is watched
     if (add_shares(job, pieces_of(job)) == 0) {
         mem_release(job, sizeof *job);
-        object_drop(&stream->object);
+        object_unref(&stream->object);
         return false;
     }
     if (COUNT_DOWN(&job->open) == 1)

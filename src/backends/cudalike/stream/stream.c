@@ -16,7 +16,7 @@
 #include "backends/cudalike/timeline/progress.h"
 #include "backends/cudalike/timeline/retire.h"
 #include "backends/cudalike/timeline/timeline.h"
-#include "base/often.h"
+#include "base/read_mostly.h"
 
 static rnl_status init(struct stream *stream, struct timeline *timeline)
 {
@@ -127,14 +127,14 @@ static int give_locked(struct stream *stream, struct op *op, enum fate *fate)
     switch (op->kind) {
     case OP_KERNEL:
         return gpu_launch(stream, op);
-    case OP_VALUES:
+    case OP_MEMORY_OPS:
         return give_values(stream, op, fate);
     case OP_FILL:
         return give_pieces(stream, op, fate);
     case OP_PREFETCH:
     case OP_ATTACH:
         return gpu_hint(stream, op);
-    case OP_STAMP:
+    case OP_TIMESTAMP:
     case OP_WAIT:
         if (!deferred_is_for_host(op))
             return deferred_marker_submit(stream, op);
@@ -169,8 +169,9 @@ void stream_mark_wanted_locked(struct stream *stream)
         (!atomic_load_explicit(&timeline_of(own)->retired,
                                memory_order_relaxed) &&
          !own->deferred &&
-         !atomic_load_explicit(&stream->waiting.first, memory_order_relaxed)) ||
-        stream_is_captured(stream))
+         !atomic_load_explicit(&stream->deferred.first,
+                               memory_order_relaxed)) ||
+        stream_captured_by_others(stream))
         return;
     int code;
     struct marker *marker = marker_record(stream, &code);
@@ -187,9 +188,9 @@ void stream_mark_wanted_locked(struct stream *stream)
 // Ends an op that is no work of the device.
 static void give_up_note(struct op *op)
 {
-    if (op->kind == OP_STAMP && deferred_is_for_host(op))
+    if (op->kind == OP_TIMESTAMP && deferred_is_for_host(op))
         shared_record_give_up(op);
-    else if (op->kind == OP_STAMP || op->kind == OP_WAIT)
+    else if (op->kind == OP_TIMESTAMP || op->kind == OP_WAIT)
         deferred_marker_over(op, false);
     else if (op->kind == OP_ATTRIBUTES)
         gpu_give_attributes(op->stream, op);
@@ -253,7 +254,7 @@ static inline bool may_go_locked(struct stream *stream, const struct op *op)
 
 static bool is_work(const struct op *op)
 {
-    const unsigned others = 1u << OP_HOST | 1u << OP_STAMP | 1u << OP_WAIT |
+    const unsigned others = 1u << OP_HOST | 1u << OP_TIMESTAMP | 1u << OP_WAIT |
                             1u << OP_ATTRIBUTES | 1u << OP_RELEASE;
     return !(others >> op->kind & 1);
 }
@@ -421,7 +422,7 @@ static __attribute__((noinline)) rnl_status submit(struct stream *stream,
     return code == 0 ? status : driver_fail(context, code, op_name(first));
 }
 
-RUN_OFTEN rnl_status gpu_stream_submit(struct stream *stream, struct op *first)
+HOT rnl_status gpu_stream_submit(struct stream *stream, struct op *first)
 {
     return first->borrows ? gpu_stream_launch(stream, first)
                           : submit(stream, first);
@@ -441,7 +442,7 @@ static int ask_driver(struct stream *stream, uint64_t point)
     if (locks)
         lock_take(&own->asking);
     if (!locks || atomic_load(&timeline_of(own)->completed) < point)
-        code = stream_is_captured(stream)
+        code = stream_captured_by_others(stream)
                    ? gpu->driver->not_ready
                    : call_of(gpu)->stream_query(own->handle);
     if (locks)
@@ -494,13 +495,13 @@ static rnl_status help_and_query(void *subject)
 // it: whoever only looks keeps it, too.
 static rnl_status look(struct stream *stream)
 {
-    rnl_status status = object_keep_for(&stream->object, "stream");
+    rnl_status status = object_ref_for(&stream->object, "stream");
     if (status != RNL_OK)
         return status;
     status = stream_refuse_captured(stream);
     if (status == RNL_OK)
         status = gpu_stream_query(stream);
-    object_drop(&stream->object);
+    object_unref(&stream->object);
     return status;
 }
 
@@ -512,7 +513,7 @@ static rnl_status wait_until(struct stream *stream, uint64_t deadline)
     if (stream_is_done(own, atomic_load_explicit(&stream->enqueued,
                                                  memory_order_acquire)))
         return RNL_OK;
-    if (deadline == DEADLINE_LOOK)
+    if (deadline == DEADLINE_POLL)
         return look(stream);
     rnl_status status = stream_refuse_captured(stream);
     if (status != RNL_OK)
@@ -532,7 +533,7 @@ static rnl_status wait_until(struct stream *stream, uint64_t deadline)
 rnl_status gpu_stream_wait(struct stream *stream, uint64_t deadline)
 {
     rnl_status status = wait_until(stream, deadline);
-    if (status == RNL_OK && deadline != DEADLINE_LOOK)
+    if (status == RNL_OK && deadline != DEADLINE_POLL)
         context_show_prints(stream_context(stream));
     reaper_help(stream);
     if (stream->borrowed) {
@@ -652,10 +653,10 @@ static rnl_status join(struct stream *stream, struct stream *other)
 
 rnl_status gpu_stream_join(struct stream *stream, struct stream *other)
 {
-    rnl_status status = object_keep_for(&other->object, "other");
+    rnl_status status = object_ref_for(&other->object, "other");
     if (status != RNL_OK)
         return status;
     status = join(stream, other);
-    object_drop(&other->object);
+    object_unref(&other->object);
     return status;
 }

@@ -155,6 +155,6 @@ void context_lose(struct context *context, struct stream *blamed, int code)
     struct failure *failure = lost_failure(context, &suspects, code);
     struct failure *none = NULL;
     if (!atomic_compare_exchange_strong(&context->lost, &none, failure))
-        failure_drop(failure);
+        failure_unref(failure);
     progress_wake();
 }

@@ -35,7 +35,7 @@ rnl_status progress_watch_new_locked(struct stream *stream)
     lock_take(&list_lock);
     rnl_status status =
         start_locked(gpu_of(stream_context(stream))->hooks)
-            ? object_keep_for(&stream->object, "stream")
+            ? object_ref_for(&stream->object, "stream")
             : fail(RNL_ERROR_OUT_OF_MEMORY,
                    "the system starts no thread for the work of the host");
     if (status == RNL_OK) {

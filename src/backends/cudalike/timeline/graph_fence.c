@@ -59,7 +59,7 @@ void graph_fence_leave_locked(struct stream *stream)
 {
     ASSERT(lock_is_held(&gpu_stream_of(stream)->lock));
     struct gpu_stream *own = gpu_stream_of(stream);
-    if (!atomic_load(&blocks) || stream_is_captured(stream))
+    if (!atomic_load(&blocks) || stream_captured_by_others(stream))
         return;
     drop_passed_locked(stream);
     if (atomic_load(&timeline_of(own)->completed) >= own->graph_at)

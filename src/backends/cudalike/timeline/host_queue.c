@@ -136,7 +136,7 @@ rnl_status host_function_status(struct stream *stream, uint64_t sequence)
                                   ? stream_get_failure(stream) : NULL;
     if (failure) {
         status = failure_status(failure, stream);
-        failure_drop(failure);
+        failure_unref(failure);
     }
     return status;
 }

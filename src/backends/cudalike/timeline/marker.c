@@ -157,7 +157,7 @@ bool stream_asks_captured(const struct stream *stream)
 
 rnl_status stream_refuse_captured(const struct stream *stream)
 {
-    return stream_is_captured(stream)
+    return stream_captured_by_others(stream)
                ? fail(RNL_ERROR_CAPTURE_UNSUPPORTED,
                       "others capture the stream, which has no end meanwhile")
                : RNL_OK;

@@ -72,7 +72,7 @@ void markers_finish(struct gpu_context *gpu);
 // Others may capture what they do with their stream: a look at it would make
 // that invalid, and what is recorded in it is never reached.
 bool stream_asks_captured(const struct stream *stream);
-static inline bool stream_is_captured(const struct stream *stream)
+static inline bool stream_captured_by_others(const struct stream *stream)
 {
     return atomic_load_explicit(&gpu_stream_of(stream)->shared,
                                 memory_order_relaxed) &&

@@ -4,7 +4,7 @@
 #include "backends/cudalike/timeline/op_history.h"
 
 #include "backends/cudalike/timeline/gpu_stream.h"
-#include "base/often.h"
+#include "base/read_mostly.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -69,7 +69,7 @@ put_other(struct op_history *list, size_t index, const struct op *op)
         (kernel ? KERNEL : 0) | (op->label ? LABELLED : 0));
 }
 
-RUN_OFTEN void op_history_put_locked(struct gpu_stream *own,
+HOT void op_history_put_locked(struct gpu_stream *own,
                                      const struct op *op)
 {
     ASSERT(lock_is_held(&own->lock));
@@ -131,7 +131,8 @@ bool op_history_find(const struct gpu_stream *own, uint64_t sequence,
 void op_history_name(const struct op_record *recent, char name[OP_RECORD_NAME])
 {
     if (!recent->function)
-        snprintf(name, OP_RECORD_NAME, "%s", recent->name ? recent->name : "work");
+        snprintf(name, OP_RECORD_NAME, "%s",
+                 recent->name ? recent->name : "work");
     else if (!object_copy_label(recent->function, OBJECT_FUNCTION, name,
                                 OP_RECORD_NAME))
         snprintf(name, OP_RECORD_NAME, "a function that was released");

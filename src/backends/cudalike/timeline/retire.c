@@ -7,6 +7,7 @@
 #include "backends/cudalike/timeline/timeline.h"
 
 #include "base/clock.h"
+#include "core/stream/release_point.h"
 
 // Between two looks at what cannot be freed yet.
 #define IDLE_FREE_NS UINT64_C(2000000)
@@ -220,7 +221,7 @@ static bool goes_with_stream(const struct stream *stream,
     enum object_kind kind = object->class->kind;
     if (kind != OBJECT_BUFFER)  // code is unloaded when the device is idle
         return kind == OBJECT_FUNCTION || kind == OBJECT_MODULE;
-    return buffer_goes_with((struct buffer *)object, stream);
+    return buffer_is_ordered_by((struct buffer *)object, stream);
 }
 
 bool op_must_outlive(const struct stream *stream, const struct op *op)
@@ -242,7 +243,7 @@ struct op *op_keeper(const struct op *op)
     if (!fits)
         keeper->kept = keeper->payload;
     for (size_t i = 0; i < count; i++) {
-        object_keep(op->kept[i]);
+        object_ref(op->kept[i]);
         keeper->kept[keeper->kept_count++] = op->kept[i];
     }
     keeper->sequence = op->sequence;
@@ -266,14 +267,14 @@ static void finish_kept_graph(struct task *task)
 {
     struct stream *stream = op_of(task)->stream;
     finish_graph(op_of(task));
-    object_drop(&stream->object);
+    object_unref(&stream->object);
 }
 
 // Whether it keeps nothing any more that ends with it.
 static bool ends_alone(struct op *op)
 {
     while (op->kept_count > 0 &&
-           object_drop_unless_last(op->kept[op->kept_count - 1]))
+           object_unref_unless_last(op->kept[op->kept_count - 1]))
         op->kept_count--;
     return op->kept_count == 0;
 }
@@ -317,7 +318,7 @@ static void end_graph(struct op *op)
         finish_graph(op);
         return;
     }
-    object_keep(&op->stream->object);  // which is watched, or the caller's
+    object_ref(&op->stream->object);  // which is watched, or the caller's
     task->run = call_for_graph;
     if (!owes || !task_add(&owed, task))
         reaper_give(task, finish_kept_graph);
@@ -327,7 +328,7 @@ void op_end_list(struct op *over)
 {
     for (struct op *op = over, *next; op; op = next) {
         next = op->next;
-        op_give_up(op);  // perhaps before it is done
+        op_unref_ordered(op);  // perhaps before it is done
         op_end(op);
     }
 }
@@ -356,7 +357,7 @@ void op_retire_locked(struct op *op)
     list_locked(timeline, entry);
     if (op->sequence > atomic_load_explicit(enqueued, memory_order_relaxed))
         atomic_store_explicit(enqueued, op->sequence, memory_order_release);
-    op_give_up(op);
+    op_unref_ordered(op);
     lock_give(&timeline->lock);
 }
 
@@ -366,14 +367,14 @@ static void drop(struct task *task)
         (struct stream *)(void *)((char *)task -
                                   offsetof(struct gpu_stream, drop) -
                                   offsetof(struct stream, native));
-    object_drop(&stream->object);
+    object_unref(&stream->object);
 }
 
 void stream_drop(struct stream *stream)
 {
     if (!library_thread_is_here())
-        object_drop(&stream->object);
-    else if (!object_drop_unless_last(&stream->object))
+        object_unref(&stream->object);
+    else if (!object_unref_unless_last(&stream->object))
         reaper_give(&gpu_stream_of(stream)->drop, drop);
 }
 

@@ -67,7 +67,7 @@ void timelines_trim(void)
 static void empty(struct timeline *timeline)
 {
     lock_take(&timeline->lock);
-    failure_drop(timeline->failure);
+    failure_unref(timeline->failure);
     timeline->failure = NULL;
     failure_history_finish(&timeline->history);
     atomic_store(&timeline->failed_from, 0);
@@ -200,7 +200,7 @@ static void set_failure_locked(struct timeline *timeline,
     ASSERT(lock_is_held(&timeline->lock));
     if (timeline->failure && atomic_load(&timeline->failed_from) <= at)
         return;
-    failure_drop(timeline->failure);
+    failure_unref(timeline->failure);
     atomic_fetch_add(&failure->references, 1);
     timeline->failure = failure;
     atomic_store(&timeline->failed_from, at ? at : 1);
@@ -217,7 +217,7 @@ void timeline_note_failure(struct stream *stream, uint64_t at)
     if (!timeline->failure && atomic_load(&stream->failure) == failure)
         set_failure_locked(timeline, failure, at);
     lock_give(&timeline->lock);
-    failure_drop(failure);
+    failure_unref(failure);
 }
 
 // Moves those who depend on operation `at` to the list.
@@ -261,7 +261,7 @@ void timeline_fail(struct stream *stream, struct failure *failure, uint64_t at,
         fail_one(dependent->stream, failure, dependent->at, true, &list);
         drop_dependents(dependent);
     }
-    failure_drop(failure);
+    failure_unref(failure);
 }
 
 // Whether the point may yet fail; else its failure, or NULL. A point that may
@@ -289,7 +289,7 @@ static bool add_dependent(struct point point, struct stream *stream,
     struct failure *failure;
     struct dependent *dependent = mem_allocate(sizeof *dependent);
     if (!dependent) {
-        object_drop(&stream->object);
+        object_unref(&stream->object);
         return false;
     }
     *dependent = (struct dependent){NULL, stream, point.value, at};
@@ -309,13 +309,13 @@ bool timeline_depend(struct point point, struct stream *stream, uint64_t at)
     struct failure *failure;
     // A stream that is gone is told of nothing.
     if (!point.timeline || timeline_is_sound(point.timeline) ||
-        !object_keep_if_alive(&stream->object))
+        !object_ref_if_alive(&stream->object))
         return true;
     if (may_yet_fail(point, NULL, &failure))
         return add_dependent(point, stream, at);
     if (failure)
         timeline_fail(stream, failure, at, true);
-    object_drop(&stream->object);
+    object_unref(&stream->object);
     return true;
 }
 
@@ -350,12 +350,12 @@ void stream_inherit(struct stream *stream, struct failure *failure)
 {
     if (!failure)
         return;
-    if (!object_keep_if_alive(&stream->object)) {
-        failure_drop(failure);
+    if (!object_ref_if_alive(&stream->object)) {
+        failure_unref(failure);
         return;
     }
     timeline_fail(stream, failure, atomic_load(&stream->enqueued) + 1, true);
-    object_drop(&stream->object);
+    object_unref(&stream->object);
 }
 
 rnl_status stream_depend(struct stream *stream, struct point point,
@@ -401,7 +401,7 @@ static struct failure_span *end_failure_locked(struct stream *stream,
         atomic_store(&timeline->has_history, true);
         surplus = failure_history_add(&timeline->history, span, room);
     } else {
-        failure_drop(span.failure);
+        failure_unref(span.failure);
     }
     atomic_store(&timeline->failed_from, 0);
     stream_clear_failure(stream);
@@ -423,5 +423,5 @@ void gpu_stream_reset(struct stream *stream)
     own->point = NULL;
     lock_give(&own->lock);
     marker_drop(stream_context(stream), point);
-    failure_spans_drop(surplus);
+    failure_spans_unref(surplus);
 }

@@ -13,7 +13,8 @@
 #pragma once
 
 #include "backends/cudalike/driver/worker_threads.h"
-#include "core/failure_history.h"
+#include "core/stream/failure.h"
+#include "core/stream/op.h"
 
 struct dependent;
 

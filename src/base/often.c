@@ -1,3 +1,0 @@
-#include "base/often.h"
-
-struct often often;

@@ -1,0 +1,3 @@
+#include "base/read_mostly.h"
+
+struct read_mostly read_mostly;
