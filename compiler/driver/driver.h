@@ -92,7 +92,7 @@ struct job {
     struct text errors;    // of the last clang, unfiltered
     char *file;            // the source's name inside the private folder
     struct elf_unit unit;
-    bool all_parts;        // all sections of the prelude
+    bool all_sections;     // of the prelude
     struct list overrides; // names of the prelude that the source defines
     struct list kernels;   // names, in the order of the table
     struct simt_verdict *verdicts;  // one per kernel

@@ -83,7 +83,7 @@ static bool has_toolkit(const struct job *job)
     return false;
 }
 
-static int write_part_headers(const struct job *job, const char *seen)
+static int write_section_headers(const struct job *job, const char *seen)
 {
     const bool all = has_folders(job), toolkit = has_toolkit(job);
     struct text name = {0}, text = {0};
@@ -125,12 +125,12 @@ int write_stubs(const struct job *job)
     }
     read_all(job, &seen);
     text_add(&seen, job->flags.defines.data ? job->flags.defines.data : "");
-    int status = write_part_headers(job, seen.data);
+    int status = write_section_headers(job, seen.data);
     text_free(&seen);
     return status;
 }
 
-// The prelude, with what source and headers need of its optional parts: its
+// The prelude, with what source and headers need of its optional sections: its
 // core alone takes a millisecond less where nothing can ask for more.
 int write_prelude(const struct job *job)
 {
@@ -140,8 +140,8 @@ int write_prelude(const struct job *job)
                                              job->flags.includes.count == 0 &&
                                                  !job->options->untrusted,
                                              &seen);
-    prelude_ask(seen.data, job->all_parts || !known, &text);
-    if (job->all_parts)
+    prelude_ask(seen.data, job->all_sections || !known, &text);
+    if (job->all_sections)
         prelude_ask_library(&text);
     bool core = text.size == 0 && !strstr(seen.data, "include");
     overrides_write(&job->overrides, &text, &after);

@@ -48,12 +48,13 @@ static bool adapt_prelude(struct job *job, size_t owned)
     // clang drops enumerators that are there twice.
     if (strstr(job->errors.data, "redefinition of 'warpSize'") && owned == 0)
         tiers_add_override(job, "warpSize -");
-    bool parts = !job->all_parts && prelude_is_incomplete(job->errors.data);
-    job->all_parts |= parts;
-    return parts || job->overrides.count > owned;
+    bool sections =
+        !job->all_sections && prelude_is_incomplete(job->errors.data);
+    job->all_sections |= sections;
+    return sections || job->overrides.count > owned;
 }
 
-// Where all parts do not help, the first errors are the better ones.
+// Where all sections do not help, the first errors are the better ones.
 static int compile_kernels(struct job *job)
 {
     const size_t before = job->log.size;

@@ -1,21 +1,20 @@
-// The parts of the prelude that only some sources need: most kernels would pay
-// for them in compile time for nothing.
-
+// The sections of the prelude that only some sources need: most kernels would
+// pay for them in compile time for nothing.
 #include "source/source.h"
 
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
-// A part is compiled where RNL_NEEDS_<name> is defined. Parts that use others
-// share words with them.
-struct part {
+// A section is compiled where RNL_NEEDS_<name> is defined. Sections that use
+// others share words with them.
+struct section {
     const char *name;
-    const char *words;  // any of them in the source asks for the part,
+    const char *words;  // any of them in the source asks for the section,
     const char *calls;  // or a call of a function that begins so
 };
 
-static const struct part parts[] = {
+static const struct section sections[] = {
     {"VECTOR", "char1 char2 char3 char4 short1 short2 short3 short4 int1 int2 "
                "int3 int4 long1 long2 long3 long4 float1 float2 float3 float4 "
                "double1 double2 double3 double4 __v __dp", ""},
@@ -40,12 +39,12 @@ static const struct part parts[] = {
     {"RUNTIME", "cuda CU", ""},
 };
 
-// Headers that bring parts with them.
-enum { PARTS = 7 };
+// Headers that bring sections with them.
+enum { SECTIONS = 7 };
 
 static const struct {
     const char *header;
-    const char *parts[PARTS];
+    const char *sections[SECTIONS];
 } headers[] = {
     {"cuda_fp16.h", {"VECTOR", "MATH", "ROUNDING", "NARROW", "HALF"}},
     {"cuda_fp16.hpp", {"VECTOR", "MATH", "ROUNDING", "NARROW", "HALF"}},
@@ -147,17 +146,17 @@ static bool has_any(const char *source, const char *words,
     return false;
 }
 
-static bool is_asked(const struct part *part, const char *source)
+static bool is_asked(const struct section *section, const char *source)
 {
-    return has_any(source, part->words, has_word) ||
-           has_any(source, part->calls, has_call);
+    return has_any(source, section->words, has_word) ||
+           has_any(source, section->calls, has_call);
 }
 
 void prelude_ask(const char *source, bool all, struct text *text)
 {
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
-        if (all || is_asked(&parts[i], source))
-            text_format(text, "#define RNL_NEEDS_%s\n", parts[i].name);
+    for (size_t i = 0; i < sizeof sections / sizeof *sections; i++)
+        if (all || is_asked(&sections[i], source))
+            text_format(text, "#define RNL_NEEDS_%s\n", sections[i].name);
 }
 
 // Headers of the standard library include others.
@@ -167,7 +166,7 @@ void prelude_ask_library(struct text *text)
                    "#define RNL_NEEDS_TRAITS\n");
 }
 
-// --- Parts that were not asked for -------------------------------------------
+// --- Sections that were not asked for ----------------------------------------
 
 // Names that are made by macros or passed on show no call.
 bool prelude_is_incomplete(const char *errors)
@@ -187,24 +186,24 @@ bool prelude_is_incomplete(const char *errors)
     return false;
 }
 
-// Goes back to the prelude for the parts.
+// Goes back to the prelude for the sections.
 static void write_header(const char *header, const char *const *names,
                          struct text *text)
 {
     text_add(text, "#pragma GCC system_header\n");
-    for (size_t p = 0; p < PARTS && names[p]; p++)
+    for (size_t p = 0; p < SECTIONS && names[p]; p++)
         text_format(text, "#define RNL_NEEDS_%s\n", names[p]);
     text_format(text, "#include \"%s../" CC_PRELUDE_FILE "\"\n",
                 strchr(header, '/') ? "../" : "");
 }
 
-// Whether a part belongs to a header of C or C++.
-static bool is_language(const char *part)
+// Whether a section belongs to a header of C or C++.
+static bool is_language(const char *section)
 {
     static const char *const names[] = {"LIMITS", "PI", "CMATH", "TRAITS",
                                         "HOST"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strcmp(names[i], part) == 0)
+        if (strcmp(names[i], section) == 0)
             return true;
     return false;
 }
@@ -212,9 +211,9 @@ static bool is_language(const char *part)
 bool prelude_header_gives_way(const char *header)
 {
     for (size_t i = 0; i < sizeof headers / sizeof *headers; i++)
-        for (size_t p = 0; p < PARTS && headers[i].parts[p]; p++)
+        for (size_t p = 0; p < SECTIONS && headers[i].sections[p]; p++)
             if (strcmp(headers[i].header, header) == 0 &&
-                is_language(headers[i].parts[p]))
+                is_language(headers[i].sections[p]))
                 return true;
     for (size_t i = 0; i < sizeof hosts / sizeof *hosts; i++)
         if (strcmp(hosts[i], header) == 0)
@@ -229,7 +228,7 @@ bool prelude_header(size_t i, struct text *name, struct text *text)
     const size_t count = own + sizeof hosts / sizeof *hosts;
     if (i < own) {
         text_add(name, headers[i].header);
-        write_header(headers[i].header, headers[i].parts, text);
+        write_header(headers[i].header, headers[i].sections, text);
     } else if (i < count) {
         text_add(name, hosts[i - own]);
         write_header(hosts[i - own], host, text);
