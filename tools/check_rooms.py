@@ -47,6 +47,25 @@ ROOMS = {
                         "compiler/frontend", "compiler/simt/pipeline"],
 }
 
+
+
+def layers(folder, names, below):
+    """Rooms of a folder, lowest first: each uses those before it."""
+    rooms = {}
+    for name in names.split():
+        rooms[f"{folder}/{name}"] = below + list(rooms)
+    return rooms
+
+
+LIBRARY = layers("src", "base", [])
+LIBRARY |= layers("src/core", "object stream memory module graph context",
+                  list(LIBRARY))
+ROOMS |= LIBRARY
+ROOMS |= layers("src/backends/cpu", "machine kernel jit scheduler",
+                list(LIBRARY))
+ROOMS |= layers("src/backends/cudalike",
+                "driver timeline module stream graph context", list(LIBRARY))
+
 # Sources that define functions of an outside library, for its other parts.
 STAND_INS = {"compiler/frontend/targets.cpp"}
 

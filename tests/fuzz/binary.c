@@ -2,7 +2,7 @@
 // what the rest is.
 #include "backends/cpu/jit/object_file.h"
 #include "backends/cuda/ptx.h"
-#include "backends/cudalike/module/image.h"
+#include "backends/cudalike/driver/image.h"
 #include "base/dynlib.h"
 #include "fuzz.h"
 

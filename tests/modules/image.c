@@ -1,6 +1,6 @@
 // Binaries with a table in front, and what vendors' images look like: only
 // whole ones are taken.
-#include "backends/cudalike/module/image.h"
+#include "backends/cudalike/driver/image.h"
 #include "base/alloc.h"
 #include "test.h"
 

@@ -2,7 +2,7 @@
 // makes. No device is needed.
 #include "backends/cuda/compile.h"
 #include "backends/cuda/nvrtc.h"
-#include "backends/cudalike/module/image.h"
+#include "backends/cudalike/driver/image.h"
 #include "core/module/dump.h"
 #include "core/object/config.h"
 #include "folder.h"

@@ -7,7 +7,7 @@
 #include "backends/cudalike/driver/driver.h"
 #include "backends/cudalike/driver/gpu_context.h"
 #include "backends/cudalike/graph/graph.h"
-#include "backends/cudalike/module/image.h"
+#include "backends/cudalike/driver/image.h"
 #include "backends/cudalike/module/module.h"
 #include "backends/cudalike/stream/event.h"
 #include "backends/cudalike/stream/stream.h"

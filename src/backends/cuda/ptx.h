@@ -1,7 +1,7 @@
 // What a text of PTX says about kernels and variables, and kernels that wait.
 #pragma once
 
-#include "backends/cudalike/module/image.h"
+#include "backends/cudalike/driver/image.h"
 
 // Adds the kernels with their parameters, and the variables, of a PTX text that
 // ends in a zero. A text that is not as it should be gives what was understood:

@@ -32,3 +32,5 @@ void ipc_handle_seal(rnl_ipc_handle *handle);
 
 // Refuses a number that is no rnl_element.
 rnl_status element_check(rnl_element element, const char *parameter);
+// The C type of a checked element.
+const char *element_name(rnl_element element);

@@ -1,7 +1,6 @@
 #include "core/memory/copy.h"
 
 #include "core/backend.h"
-#include "core/module/function.h"
 #include "core/object/buffer_object.h"
 #include "core/object/check.h"
 #include "core/object/context_object.h"

@@ -7,7 +7,6 @@
 #include "core/backend.h"
 #include "core/memory/buffer.h"
 #include "core/memory/memory_pool.h"
-#include "core/module/function.h"
 #include "core/object/buffer_object.h"
 #include "core/object/check.h"
 #include "core/object/context_object.h"

@@ -1,6 +1,6 @@
 #include "backends/cudalike/driver/driver.h"
 #include "backends/cudalike/driver/gpu_context.h"
-#include "backends/cudalike/timeline/gpu_stream.h"
+#include "backends/cudalike/driver/gpu_context.h"
 
 #include <stdio.h>
 

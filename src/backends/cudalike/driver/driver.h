@@ -6,7 +6,7 @@
 // where there is one. Handles are `void *`, device addresses `uint64_t`.
 #pragma once
 
-#include "backends/cudalike/module/image.h"
+#include "backends/cudalike/driver/image.h"
 
 #include <runnel/runnel.h>
 

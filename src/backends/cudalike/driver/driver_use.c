@@ -3,9 +3,10 @@
 // The driver has an exit handler, too, behind which its page-locked memory may
 // be gone and its functions refuse. Ours is registered later and so runs
 // before: from then on no thread of the library uses either.
-#include "backends/cudalike/timeline/progress.h"
+#include "backends/cudalike/driver/driver_use.h"
 
 #include "base/clock.h"
+#include "base/thread.h"
 
 #include <pthread.h>
 #include <stdlib.h>

@@ -8,7 +8,7 @@
 #include "backends/cudalike/driver/sync_gate.h"
 
 #include "backends/cudalike/driver/gpu_context.h"
-#include "backends/cudalike/timeline/progress.h"
+#include "backends/cudalike/driver/driver_use.h"
 
 #include "base/clock.h"
 

@@ -2,9 +2,12 @@
 // they take, and know no time limit.
 #include "backends/cudalike/driver/wait.h"
 
-#include "backends/cudalike/timeline/progress.h"
+#include "backends/cudalike/driver/driver_use.h"
 
 #include "base/clock.h"
+#include "base/thread.h"
+
+#include <sched.h>
 
 #define SPIN_NS UINT64_C(50000)       // what is not waited for any other way
 #define SPIN_MOST_NS UINT64_C(500000) // as long as a nap may come late, often

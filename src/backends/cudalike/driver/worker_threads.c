@@ -1,6 +1,6 @@
 #include "backends/cudalike/driver/worker_threads.h"
 
-#include "backends/cudalike/timeline/progress.h"
+#include "backends/cudalike/driver/driver_use.h"
 
 #include "base/clock.h"
 #include "core/stream/op.h"

@@ -2,6 +2,7 @@
 
 #include "backends/cudalike/driver/driver.h"
 #include "backends/cudalike/driver/gpu_context.h"
+#include "backends/cudalike/module/module.h"
 #include "backends/cudalike/stream/launch.h"
 #include "backends/cudalike/stream/lowering.h"
 #include "backends/cudalike/timeline/gpu_stream.h"

@@ -4,6 +4,7 @@
 #include "backends/cudalike/driver/gpu_context.h"
 #include "backends/cudalike/graph/graph.h"
 #include "backends/cudalike/graph/plan.h"
+#include "backends/cudalike/module/module.h"
 #include "backends/cudalike/stream/launch.h"
 #include "backends/cudalike/stream/lowering.h"
 #include "backends/cudalike/timeline/device_lost.h"

@@ -1,4 +1,4 @@
-#include "backends/cudalike/module/image.h"
+#include "backends/cudalike/driver/image.h"
 
 #include "backends/cudalike/timeline/gpu_stream.h"
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "backends/cudalike/driver/gpu_context.h"
-#include "backends/cudalike/module/image.h"
+#include "backends/cudalike/driver/image.h"
 
 struct gpu_module {
     void *handle;
@@ -43,3 +43,6 @@ static inline struct gpu_function *gpu_function_of(struct function *function)
 {
     return function_native(function);
 }
+
+// Lets the function have so much dynamic shared memory. 0 or the driver's code.
+int gpu_allow_shared(struct function *function, size_t size);

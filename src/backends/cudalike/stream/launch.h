@@ -27,6 +27,3 @@ void gpu_set_window(struct driver_launch_attribute *out,
 
 // stream_submit, for a launch that borrows.
 rnl_status gpu_stream_launch(struct stream *stream, struct op *op);
-
-// Lets the function have so much dynamic shared memory. 0 or the driver's code.
-int gpu_allow_shared(struct function *function, size_t size);

@@ -21,7 +21,6 @@ rnl_status gpu_stream_submit(struct stream *stream, struct op *first);
 rnl_status gpu_stream_query(struct stream *stream);
 rnl_status gpu_stream_wait(struct stream *stream, uint64_t deadline);
 rnl_status gpu_stream_join(struct stream *stream, struct stream *other);
-void gpu_stream_reset(struct stream *stream);
 
 rnl_status gpu_event_init(struct event *event);
 void gpu_event_finish(struct event *event);

@@ -1,7 +1,6 @@
 #include "backends/cudalike/timeline/graph_fence.h"
 
 #include "backends/cudalike/driver/gpu_context.h"
-#include "backends/cudalike/stream/event.h"
 #include "backends/cudalike/timeline/gpu_stream.h"
 #include "backends/cudalike/timeline/marker.h"
 

@@ -117,3 +117,6 @@ rnl_status stream_depend(struct stream *stream, struct point point,
 bool stream_leaves_out(struct stream *stream, uint64_t sequence);
 // The driver refused the operation with the code, after its call returned.
 void stream_refuse_late(struct stream *stream, const struct op *op, int code);
+
+// The hook: the stream forgets its failure.
+void gpu_stream_reset(struct stream *stream);
