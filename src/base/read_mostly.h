@@ -7,9 +7,9 @@
 
 // Read by every launch and rarely written, so alone in this line.
 extern struct read_mostly {
-    _Alignas(64) _Atomic int fence_mode;    // fence.h
-    _Atomic uint32_t capture_traces;        // capture.h
-    _Atomic uint32_t call_ends;  // object.h: what ends of calls have to do
+    _Alignas(64) _Atomic int fence_mode;    // asymmetric_fence.h
+    _Atomic uint32_t capture_traces;        // stream/capture.h
+    _Atomic uint32_t call_ends;  // work of ending calls (object/handle.h)
 } read_mostly;
 
 // For its functions.

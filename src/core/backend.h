@@ -9,10 +9,11 @@
 // and feature bits agree.
 #pragma once
 
+#include "core/module/compilation.h"
+#include "core/module/function.h"
 #include "core/object/buffer_object.h"
 #include "core/stream/event.h"
 #include "core/stream/op.h"
-#include "core/module/function.h"
 
 struct graph_exec;
 
@@ -25,30 +26,6 @@ struct graph_exec;
 // The number by which feature_reason is asked about a launch attribute; the
 // answer is "" if the attribute has an effect.
 #define BACKEND_LAUNCH_FEATURE(id) ((rnl_feature)(256 + (id)))
-
-// Source to compile, checked by the core.
-struct source {
-    const char *text;
-    const rnl_module_options *options;  // never NULL, full size
-    rnl_dump dump;  // what options->dump asks for; of no kind: nothing
-};
-
-// A text for people, made on the way (dump.h).
-struct dumped {
-    struct dumped *next;
-    rnl_dump_kind kind;
-    char name[24];
-    size_t size;
-    char text[];  // ends in a zero, which is not counted
-};
-
-// The result of a compilation. Owned by the caller, also if the hook fails.
-struct compiled_binary {
-    void *data;
-    size_t size;
-    char *log;  // NULL when the compiler said nothing
-    struct dumped *dumped;  // those that source.dump asks for, in order
-};
 
 // The facts of a function, filled in by function_init. The core copies strings.
 struct function_facts {

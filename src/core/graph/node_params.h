@@ -3,7 +3,7 @@
 
 #include "core/graph/graph.h"
 
-// --- Order -----------------------------------------------------------------
+// --- Order ------------------------------------------------------------------
 
 // A graph's nodes in an order that its edges allow, urgent nodes first.
 struct topological_order {
@@ -20,7 +20,7 @@ bool topological_order_init(struct topological_order *order,
                             const struct graph *graph);
 void topological_order_finish(struct topological_order *order);
 
-// --- Recipes ---------------------------------------------------------------
+// --- Recipes ----------------------------------------------------------------
 
 // Checks the parameters of a node of `graph` and makes the node_params and, for
 // CHILD, IF, WHILE and SWITCH, the inner graphs.
@@ -49,7 +49,7 @@ void node_params_unref(struct node_params *node_params);
 // program's.
 void node_params_return_user(struct node_params *node_params);
 
-// --- What a node was given (readback.c) ------------------------------------
+// --- What a node was given (params_readback.c) ------------------------------
 
 // The parameters of a node of a locked graph, from the objects in the node.
 rnl_status node_read_back(struct node *node, rnl_node_params *params);

@@ -41,7 +41,7 @@ struct pool_part {
     _Alignas(64) struct biased_lock lock;  // guards all below
     bool holds;                            // the context's reference
     uint32_t live_count;        // buffers and events in use, or about to be
-    struct object_quarantine events;  // event_pool.h's
+    struct object_quarantine events;  // event_pool.c's
     size_t live, peak;          // bytes in use now, and at most
     uint64_t hits, misses;
     uint64_t next_id, end_id;  // ids taken in advance

@@ -13,7 +13,7 @@ struct event {
     struct pool_part *part;  // keeps the dead event
     _Atomic bool recorded;   // at least once, on a stream that runs
     _Atomic bool captured;   // it stands for nodes of `capture`
-    struct capture *capture; // referenced; guarded by the lock in capture.c
+    struct capture *capture; // referenced; guarded by capture_lock
     struct node_set after;
     _Alignas(64) max_align_t native[];
 };

@@ -57,7 +57,7 @@ struct stream {
     const _Atomic uint64_t *_Atomic completed;
     struct lock failure_lock;         // guards `failure`
     _Atomic bool inherited;           // it is another stream's
-    // Guarded by the lock in capture.c, as all of its kind.
+    // Guarded by the lock in capture_rules.c, as all of its kind.
     struct capture *_Atomic capture;  // NULL: not captured
     struct node_set after;            // what the next node comes after
     struct pool_deferred deferred;     // memory to be had when work is done

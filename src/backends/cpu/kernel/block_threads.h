@@ -116,7 +116,7 @@ void runner_write_failure(const struct runner *runner, uint32_t thread,
 void runner_name_thread(const struct runner *runner, uint32_t thread,
                         char name[48]);
 
-// kernel/barrier.c -------------------------------------------------------
+// kernel/barrier.c -----------------------------------------------------------
 
 // All live threads wait at the block's barrier: resumes them, or fails the
 // launch if they wait at different barriers.
@@ -126,7 +126,7 @@ void barrier_release(struct runner *runner);
 // among them, or at the grid's barrier.
 _Noreturn void barrier_fail(struct runner *runner);
 
-// grid.c -----------------------------------------------------------------
+// cooperative.c --------------------------------------------------------------
 
 // A block of a grid that is not running now.
 struct resident {
@@ -190,7 +190,7 @@ void grid_meet(struct runner *runner);
 // The same, for a block that waits for values in memory.
 void grid_pass(struct runner *runner);
 
-// warp.c -----------------------------------------------------------------
+// warp_ops.c -----------------------------------------------------------------
 
 uint64_t warp_operate(rnl_cpu_block *block, uint32_t thread,
                       const rnl_cpu_warp_op *op);
@@ -207,7 +207,7 @@ struct waiter *warp_any_waiter(const struct runner *runner);
 
 const char *warp_kind_name(uint32_t kind);
 
-// print.c ---------------------------------------------------------------
+// print.c --------------------------------------------------------------------
 
 // Counts the arguments of a format: the result of CUDA's printf.
 int print_arguments(const char *format);

@@ -127,7 +127,7 @@ bool plan_is_small(const struct plan *plan);
 // by the caller; or NULL.
 const struct step *plan_waiting(const struct plan *plan);
 
-// --- Branches (branch.c) ----------------------------------------------------
+// --- Branches (graph_branch.c) ----------------------------------------------
 
 // The DECIDE of a step that decides, itself or a LEAVE.
 const struct step *branch_decide(const struct plan *plan,
