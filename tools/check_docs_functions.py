@@ -10,6 +10,7 @@ In the code of a page, that is in code spans and code blocks:
 - `name(a, b)` has as many arguments as the function, hook or macro of a header.
   Without arguments, or with an ellipsis, the function only has to be there.
 - docs/backends/porting.md names every hook of struct backend.
+- docs/decisions/README.md lists every decision, under its title and date.
 - A span of one name in lower case with a `_` is a name of the tree, and a span
   that is a path is a file or folder of it. Pages of docs/decisions may tell of
   names that are gone.
@@ -170,7 +171,8 @@ def check(root):
         page = path.relative_to(root)
         for line, problem in check_page(tree, path, path.read_text()):
             problems.append(f"{page}:{line}: {problem}")
-    return problems + list(check_hooks(root))
+    return problems + list(check_hooks(root)) \
+        + list(check_decisions(root))
 
 
 def check_hooks(root):
@@ -191,6 +193,25 @@ def check_hooks(root):
             yield f"{PORTING}: the hook {match[1]} is not named"
 
 
+def check_decisions(root):
+    """That decisions have numbers without a gap, dates, and a row of the index."""
+    folder = root / "docs/decisions"
+    index = folder / "README.md"
+    rows = index.read_text() if index.is_file() else ""
+    pages = [p for p in sorted(folder.glob("*.md")) if p.name != "README.md"]
+    for number, page in enumerate(pages, 1):
+        name = page.relative_to(root)
+        lines = page.read_text().splitlines() + ["", "", ""]
+        date = re.match(r"Decided (\d{4}-\d\d-\d\d)\. ", lines[2])
+        if page.name[:5] != f"{number:04d}-":
+            yield f"{name}: the next number is {number:04d}"
+        elif not lines[0].startswith("# ") or not date:
+            yield f"{name}:3: no \"Decided YYYY-MM-DD.\" below the title"
+        elif f"| {number:04d} | {date[1]} | [{lines[0][2:]}]({page.name}) |" \
+                not in rows:
+            yield f"docs/decisions/README.md: no row for {page.name}"
+
+
 HEADER = """RNL_API int rnl_buffer_make(int a, int b);
 struct backend {
     int (*stream_submit)(struct stream *stream, struct op *ops);
@@ -203,6 +224,10 @@ static inline void op_finish(struct op *op)
 }
 #define ROW(a, b) (a)
 """
+
+DECISION = "docs/decisions/0001-a.md"
+TITLE = "# A title\n\nDecided 2026-01-02. In force.\n"
+INDEX = "| 0001 | 2026-01-02 | [A title](0001-a.md) | in force |\n"
 
 CASES = [
     # (page, text, what must be said; None for nothing)
@@ -223,8 +248,11 @@ CASES = [
     ("a.md", "`op_finish(op, status)`", "takes 1"),
     ("a.md", "`op_gone`", "there is no op_gone"),
     ("a.md", "op_gone and rnl_gone in prose", None),
-    ("docs/decisions/a.md", "`op_gone`, `src/gone.c`", None),
-    ("docs/decisions/a.md", "`rnl_gone`", "there is no rnl_gone"),
+    (DECISION, TITLE + "`op_gone`, `src/gone.c`", None),
+    (DECISION, TITLE + "`rnl_gone`", "there is no rnl_gone"),
+    (DECISION, "# A title\n", "no \"Decided"),
+    (DECISION, TITLE.replace("A", "B"), "no row for 0001-a.md"),
+    ("docs/decisions/0002-a.md", TITLE, "the next number is 0001"),
     ("a.md", "`src/a.h`, `src/`, `/etc/passwd`, `size_t`", None),
     ("a.md", "`src/b.h`", "there is no file src/b.h"),
     ("CHANGELOG.md", "`rnl_gone`", None),
@@ -241,7 +269,8 @@ def self_test():
         with tempfile.TemporaryDirectory() as folder:
             root = pathlib.Path(folder).resolve()
             for path, content in ((name, text), ("src/a.h", HEADER),
-                                  ("src/core/backend.h", HEADER)):
+                                  ("src/core/backend.h", HEADER),
+                                  ("docs/decisions/README.md", INDEX)):
                 (root / path).parent.mkdir(parents=True, exist_ok=True)
                 (root / path).write_text(content)
             found = check(root)
