@@ -29,11 +29,12 @@ NAMED = DECLARED + ["cli", "bench", "examples", "tests", "tools", "cmake"]
 NAMED_SUFFIXES = {".c", ".h", ".hpp", ".cpp", ".def", ".py", ".txt", ".cmake",
                   ".cu", ".sh", ".S", ""}
 
-# Names in spans that belong to others: CUDA, the system, the compilers.
+# Names in spans that belong to others: CUDA, the system, the compilers; suites
+# that the build names after a source and a tier.
 FOREIGN = re.compile(
     r"(cu[A-Z]\w*|__\w+|_\w+|pthread_\w+|std_\w+|\w+_t|x86_64|cl_\w+|"
     r"block_tile_memory|grid_group|thread_block|coalesced_threads|ld_\w+|"
-    r"posix_\w+|omp_\w+|llvm_\w+|clang_\w+)$")
+    r"\w+_cc|posix_\w+|omp_\w+|llvm_\w+|clang_\w+)$")
 
 # Examples of names, and a file that a run makes.
 MADE_UP = {"out_x", "src/backends/x", "tests/fuzz/seeds/TARGET",
