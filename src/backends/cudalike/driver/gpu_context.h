@@ -42,6 +42,7 @@ struct gpu_context {
     void *copy_stream;        // for copies that the progress thread does
     void *_Atomic decider;    // a kernel of the library's own (plan.h)
     struct context *owner;
+    _Atomic uint32_t spares;  // plans that executable graphs keep
     // Not in the cache line of what launches look at: it is written to.
     _Alignas(64) struct marker_list markers[2];  // without and with timing
     struct gpu_context *next;  // idle_free.c's: in the list of all

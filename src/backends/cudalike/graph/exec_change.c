@@ -357,17 +357,25 @@ static void drop_spare(struct graph_exec *exec, uint32_t index)
 {
     struct gpu_plan **spares = exec_gpu(exec)->spares;
     drop_plan(exec, spares[index]);
+    COUNT_DOWN(&gpu_of(context_of(exec))->spares);
     for (; index + 1 < SPARE_PLANS; index++)
         spares[index] = spares[index + 1];
     spares[index] = NULL;
 }
 
-// The newest comes first, and the oldest is dropped for it.
+// The newest comes first, and the oldest is dropped for it. A context keeps few
+// spare plans, since the driver's room for graphs is the context's.
 static void add_spare(struct graph_exec *exec, struct gpu_plan *plan)
 {
     struct gpu_plan **spares = exec_gpu(exec)->spares;
+    _Atomic uint32_t *count = &gpu_of(context_of(exec))->spares;
     if (spares[SPARE_PLANS - 1])
         drop_spare(exec, SPARE_PLANS - 1);
+    if (atomic_fetch_add(count, 1) >= SPARE_PLANS_OF_CONTEXT) {
+        COUNT_DOWN(count);
+        drop_plan(exec, plan);
+        return;
+    }
     memmove(spares + 1, spares, (SPARE_PLANS - 1) * sizeof *spares);
     spares[0] = plan;
 }

@@ -3,7 +3,7 @@
 
 #include "backends/cudalike/graph/plan.h"
 
-enum { SPARE_PLANS = 4 };
+enum { SPARE_PLANS = 4, SPARE_PLANS_OF_CONTEXT = 12 };
 
 struct gpu_exec {
     struct lock lock;        // guards all but `spares`, and what the driver is

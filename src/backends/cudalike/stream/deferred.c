@@ -109,17 +109,10 @@ static bool is_own(struct stream *stream, struct marker *marker)
     return own;
 }
 
-// A stream that has failed does no work that would have to wait.
-static bool waits_for_nobody(struct stream *stream, const struct op *op)
-{
-    return context_is_lost(stream_context(stream)) ||
-           stream_leaves_out(stream, op->sequence);
-}
-
 bool deferred_wait_is_over(struct stream *stream, const struct op *op)
 {
     struct marker *marker = op_marker(op);
-    return waits_for_nobody(stream, op) || is_own(stream, marker) ||
+    return context_is_lost(stream_context(stream)) || is_own(stream, marker) ||
            marker_query(marker->home, marker) != RNL_NOT_READY;
 }
 
@@ -132,8 +125,8 @@ int deferred_marker_submit(struct stream *stream, struct op *op)
     int code = 0;
     if (!lost && op->kind == OP_TIMESTAMP)
         code = call_of(gpu)->event_record(marker->event, handle);
-    if (op->kind == OP_WAIT && !waits_for_nobody(stream, op) &&
-        !atomic_load(&marker->done) && !is_own(stream, marker)) {
+    if (!lost && op->kind == OP_WAIT && !atomic_load(&marker->done) &&
+        !is_own(stream, marker)) {
         stream_leave_fence_locked(stream);
         code = call_of(gpu)->stream_wait_event(handle, marker->event, 0);
     }
@@ -158,7 +151,7 @@ static bool waits_for_others(struct stream *stream, const struct op *op)
 {
     return op->kind == OP_WAIT && atomic_load(&op_marker(op)->pending) &&
            !deferred_is_for_host(op) && !is_own(stream, op_marker(op)) &&
-           !waits_for_nobody(stream, op);
+           !context_is_lost(stream_context(stream));
 }
 
 bool deferred_may_submit_locked(struct stream *stream, const struct op *op)

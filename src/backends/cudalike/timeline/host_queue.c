@@ -168,15 +168,25 @@ void host_queue_complete(struct stream *stream, struct op *op,
         progress_wake();
 }
 
+// True if the operations of the host before this one are done. An operation that
+// the stream did not announce has the announcement of the one before.
+static bool is_next(const struct host_queue *queue, const struct op *op)
+{
+    uint32_t completed = atomic_load_explicit(&queue->words->completed,
+                                              memory_order_acquire);
+    return (int32_t)(completed + 1 - host_op_of(op)->number) >= 0;
+}
+
 // Whether the stream got to the operation.
 static bool is_due(struct stream *stream, const struct op *op)
 {
     const struct gpu_stream *own = gpu_stream_of(stream);
     return host_op_of(op)->due_always ||
            context_is_lost(stream_context(stream)) ||
-           (int32_t)(atomic_load_explicit(own->host.words->reached,
-                                          memory_order_acquire) -
-                     host_op_of(op)->announced) >= 0;
+           ((int32_t)(atomic_load_explicit(own->host.words->reached,
+                                           memory_order_acquire) -
+                      host_op_of(op)->announced) >= 0 &&
+            is_next(&own->host, op));
 }
 
 struct op *host_queue_take(struct stream *stream, bool only_copies)

@@ -75,17 +75,25 @@ static void empty(struct timeline *timeline)
     lock_give(&timeline->lock);
 }
 
+static struct timeline *timeline_new(void)
+{
+    struct timeline *timeline = mem_allocate(sizeof *timeline);
+    if (timeline) {
+        lock_set_rank(&timeline->lock, RANK_TIMELINE);
+        return timeline;
+    }
+    lock_take(&pool_lock);
+    used--;
+    lock_give(&pool_lock);
+    return NULL;
+}
+
 struct timeline *timeline_create(uint64_t stream_id)
 {
     struct timeline *timeline = take_unused();
-    if (!timeline && !(timeline = mem_allocate(sizeof *timeline))) {
-        lock_take(&pool_lock);
-        used--;
-        lock_give(&pool_lock);
+    if (!timeline && !(timeline = timeline_new()))
         return NULL;
-    }
     atomic_store(&timeline->references, 1);
-    lock_set_rank(&timeline->lock, RANK_TIMELINE);
     atomic_store(&timeline->submitted, 0);
     atomic_store(&timeline->completed, 0);
     timeline->stream_id = stream_id;
