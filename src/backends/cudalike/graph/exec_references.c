@@ -1,5 +1,5 @@
-// Recipes that launches under way may use, though their graph has others by
-// now or is gone.
+// Keeps node_params that launches under way may use, after their graph was
+// changed or released.
 #include "backends/cudalike/driver/worker_threads.h"
 #include "backends/cudalike/graph/plan.h"
 #include "backends/cudalike/timeline/gpu_stream.h"
@@ -42,7 +42,8 @@ static void drop(struct task *task)
     recipes_drop((struct node_params_list *)task);
 }
 
-// It may free memory by a call that waits for the device.
+// The reaper drops the list, because that may free memory by a driver call that
+// waits for the device.
 static void end(struct task *task)
 {
     reaper_give(task, drop);
