@@ -168,8 +168,8 @@ void host_queue_complete(struct stream *stream, struct op *op,
         progress_wake();
 }
 
-// True if the operations of the host before this one are done. If the stream did
-// not announce an operation, the announcement of the one before counts.
+// True if the operations of the host before this one are done. If the stream
+// did not announce an operation, the announcement of the one before counts.
 static bool is_next(const struct host_queue *queue, const struct op *op)
 {
     uint32_t completed = atomic_load_explicit(&queue->words->completed,
