@@ -97,7 +97,7 @@ static bool has_work(rnl_node_kind kind)
            kind == RNL_NODE_FILL || kind == RNL_NODE_VALUES;
 }
 
-static int set_recipe(struct context *context, const struct step *step,
+static int set_params(struct context *context, const struct step *step,
                       const struct node_params *node_params)
 {
     struct setter setter = {context, step->plan, step, 0};
@@ -134,7 +134,7 @@ static int tell(struct context *context, const struct step *step,
     // A node that is enabled has lost its parameters (CUDA driver 580.159).
     if (code == 0 && (changes || (switches && enabled)))
         code = step->fixed ? NOT_IN_PLACE
-                           : set_recipe(context, step, node_params);
+                           : set_params(context, step, node_params);
     return code;
 }
 
@@ -184,7 +184,7 @@ struct walk {
     uint32_t left;  // steps to go before the end
     int code;
     size_t changes;  // node_params that are exchanged
-    struct node_params_list *old;
+    struct exec_references *old;
 };
 
 static bool walk_node(struct walk *walk, const struct node *node)
@@ -237,7 +237,7 @@ static int visit_keep(struct walk *walk, struct step *step,
                       const struct node *node)
 {
     if (step->node_params != node->node_params)
-        recipes_add(walk->old, node_params_ref(step->node_params));
+        exec_references_add(walk->old, node_params_ref(step->node_params));
     return 0;
 }
 
@@ -278,13 +278,13 @@ static rnl_status keep_used_locked(struct graph_exec *exec, uint32_t index)
     walk_steps(exec, index, UINT32_MAX, &walk);
     if (walk.changes == 0)
         return RNL_OK;
-    walk.old = recipes_new(walk.changes);
+    walk.old = exec_references_new(walk.changes);
     if (!walk.old)
         return fail(RNL_ERROR_OUT_OF_MEMORY,
                     "there is no memory to change a graph that runs");
     walk.visit = visit_keep;
     walk_steps(exec, index, UINT32_MAX, &walk);
-    recipes_drop_behind(walk.old, exec_gpu(exec)->last);
+    exec_references_retire(walk.old, exec_gpu(exec)->last);
     return RNL_OK;
 }
 

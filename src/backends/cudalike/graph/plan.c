@@ -593,7 +593,7 @@ static void plan_free(struct gpu_context *gpu, void *subject)
 void gpu_plan_free(struct gpu_plan *plan, struct point last)
 {
     struct context *context = plan->context;
-    struct node_params_list *used = plan->used;
+    struct exec_references *used = plan->used;
     // Host works are unlisted first; otherwise the driver could reach a host
     // node whose step is gone.
     while (plan->host_works) {
@@ -603,12 +603,12 @@ void gpu_plan_free(struct gpu_plan *plan, struct point last)
         mem_release(work, sizeof *work);
     }
     for (uint32_t i = 0; used && plan->steps && i < plan->count; i++)
-        recipes_add(used, plan->steps[i].node_params);
+        exec_references_add(used, plan->steps[i].node_params);
     mem_release(plan->steps, plan->count * sizeof *plan->steps);
     mem_release(plan->slotted, plan->slot_most * sizeof *plan->slotted);
     mem_release(plan->nodes, plan->node_most * sizeof *plan->nodes);
     if (used)
-        recipes_drop_behind(used, last);
+        exec_references_retire(used, last);
     free_when_idle(context, plan_free, plan);
 }
 
@@ -663,7 +663,7 @@ static struct gpu_plan *plan_new(struct context *context,
     }
     plan->steps = mem_allocate(plan->count * sizeof *plan->steps);
     plan->slotted = mem_allocate(plan->slot_most * sizeof *plan->slotted);
-    plan->used = recipes_new(plan->count);
+    plan->used = exec_references_new(plan->count);
     if (plan->used && (plan->count == 0 || (plan->steps && plan->slotted)))
         return plan;
     gpu_plan_free(plan, (struct point){0});

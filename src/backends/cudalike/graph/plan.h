@@ -80,19 +80,19 @@ struct gpu_plan {
     struct host_work *host_works;
     bool works;                   // false: launches wait for no earlier launch
     bool may_block;               // launches may block (graph_fence.h)
-    struct node_params_list *used;         // room for all steps
+    struct exec_references *used;         // room for all steps
     struct lock lock;             // guards the launches under way
     struct graph_launch *launches;  // oldest first
 };
 
 // A list of node_params that launches under way may use.
-struct node_params_list;
-struct node_params_list *recipes_new(size_t most);  // NULL: no memory
-void recipes_add(struct node_params_list *node_params_list,
+struct exec_references;
+struct exec_references *exec_references_new(size_t most);  // NULL: no memory
+void exec_references_add(struct exec_references *references,
                  struct node_params *shared);
-void recipes_drop(struct node_params_list *node_params_list);
+void exec_references_drop(struct exec_references *references);
 // Drops the list once the launch `last` is over.
-void recipes_drop_behind(struct node_params_list *node_params_list,
+void exec_references_retire(struct exec_references *references,
                          struct point last);
 
 // Returns NULL after recording the failure.

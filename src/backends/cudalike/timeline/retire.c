@@ -184,7 +184,7 @@ void timeline_retire(struct timeline *timeline, uint64_t value,
 
 // If a graph launch owes host functions, only the progress thread takes its
 // entry, because that thread has the functions called in order.
-static bool is_left_to_service(struct retired *entry)
+static bool is_left_to_progress(struct retired *entry)
 {
     if (entry->task.run != end_op || progress_is_here())
         return false;
@@ -199,7 +199,7 @@ static struct retired *take_complete(struct timeline *timeline)
     ASSERT(!entry || !entry->task.next ||
            entry->value <= next_of(entry)->value);
     if (entry && entry->value <= atomic_load(&timeline->completed) &&
-        !is_left_to_service(entry))
+        !is_left_to_progress(entry))
         atomic_store(&timeline->retired, next_of(entry));
     else
         entry = NULL;
