@@ -76,6 +76,9 @@ void dynlib_after_fork_in_parent(void)
 // The thread that holds the lock does not exist in the child.
 void dynlib_after_fork_in_child(void)
 {
-    lock_give(&loading);
+    if (may_give)
+        lock_give(&loading);
+    else
+        loading = (struct lock)LOCK_RANKED(RANK_LOADING);
     may_give = false;
 }

@@ -10,34 +10,34 @@
 #include <stdbool.h>
 
 enum lock_rank {
-    RANK_NONE,      // only checked for being taken twice
-    RANK_REGISTRY,  // registry_lock (cudalike/timeline/idle_free.c)
-    RANK_BATCH,     // stream->batch_lock
-    RANK_EXEC,      // graph_exec->lock
-    RANK_SUBMIT,      // submit_lock (cudalike/deferred.c)
-    RANK_STREAM,    // gpu_stream->lock; several under give_lock
+    RANK_NONE,           // only checked for being taken twice
+    RANK_REGISTRY,       // registry_lock (timeline/idle_free.c)
+    RANK_BATCH,          // stream->batch_lock
+    RANK_EXEC,           // graph_exec->lock
+    RANK_SUBMIT,         // submit_lock (stream/deferred.c)
+    RANK_STREAM,         // gpu_stream->lock; several under submit_lock
     RANK_GPU_EXEC,
     RANK_GPU_EVENT,
     RANK_CPU_EXEC,
     RANK_CPU_PLAN,
     RANK_CPU_EVENT,
-    RANK_QUEUE,     // queue->lock, a stream of the cpu backend
+    RANK_QUEUE,          // queue->lock, a stream of the cpu backend
     RANK_TIMELINE,
-    RANK_HOST_LISTS,  // lists_lock (cudalike/host_node.c)
+    RANK_HOST_LISTS,     // lists_lock (graph/host_node.c)
     RANK_GPU_PLAN,
-    RANK_CONTEXT,   // context->lock; several under registry_lock
-    RANK_SNAPSHOT,  // graph_exec->snapshot_lock
-    RANK_CAPTURE,   // capture_lock
-    RANK_GRAPH,     // an outer graph's before those of its inner ones
-    RANK_OWNED,     // context->owned_lock
+    RANK_CONTEXT,        // context->lock; several under registry_lock
+    RANK_SNAPSHOT,       // graph_exec->snapshot_lock
+    RANK_CAPTURE,        // capture_lock
+    RANK_GRAPH,          // an outer graph's before those of its inner ones
+    RANK_OWNED,          // context->owned_lock
     RANK_POOL_DEFERRED,  // memory_pool->deferred_lock
     RANK_POOL_PART,
-    RANK_TABLE,     // table_lock (core/object.c)
-    RANK_HOST_QUEUE,     // host_queue->lock (cudalike)
-    RANK_PROGRESS,   // list_lock (cudalike/doorbell.c)
+    RANK_TABLE,          // table_lock (core/object/object.c)
+    RANK_HOST_QUEUE,     // host_queue->lock
+    RANK_PROGRESS,       // list_lock (timeline/doorbell.c)
     RANK_WATCHDOG,
-    RANK_LOADING,   // loading (base/shared.c)
-    RANK_LEAF,      // no lock is taken under it
+    RANK_LOADING,        // loading (base/dynlib.c)
+    RANK_LEAF,           // no lock is taken under it
 };
 
 #ifdef RUNNEL_CHECKS

@@ -300,38 +300,6 @@ RNL_TEST(dependent_streams_fail_too)
     expect_ok(rnl_stream_release(third));
 }
 
-static rnl_event new_promise(void)
-{
-    rnl_event promise = NULL;
-    expect_ok(rnl_event_create(suite_context(),
-                               RNL_EVENT_OPTIONS(.promise = true), &promise));
-    return promise;
-}
-
-RNL_TEST(a_failed_stream_waits_for_no_promise)
-{
-    suite_need(RNL_FEATURE_PROMISES);
-    suite_need(RNL_FEATURE_HOST_FUNCTIONS);
-    rnl_stream stream = suite_new_stream();
-    rnl_event broken = new_promise(), never = new_promise();
-    rnl_event event = suite_new_event();
-    struct host_calls calls = {0, -1};
-    expect_ok(rnl_enqueue_wait_event(stream, broken));
-    expect_ok(rnl_enqueue_wait_event(stream, never));
-    expect_ok(rnl_enqueue_event_record(stream, event));
-    expect_ok(rnl_enqueue_host_function(stream, count_host_call, &calls));
-    expect_ok(rnl_event_release(broken));
-    expect_error(rnl_event_synchronize(event, RNL_FOREVER),
-                 RNL_ERROR_DEPENDENCY_FAILED, NULL);
-    expect_error(rnl_stream_synchronize(stream, RNL_FOREVER),
-                 RNL_ERROR_DEPENDENCY_FAILED, NULL);
-    assert_int_equal(calls.count, 1);
-    assert_int_equal(calls.status, RNL_ERROR_DEPENDENCY_FAILED);
-    expect_ok(rnl_event_release(never));
-    expect_ok(rnl_event_release(event));
-    expect_ok(rnl_stream_release(stream));
-}
-
 RNL_TEST(other_streams_are_not_affected)
 {
     rnl_function bad = breaker(&launch_failed);

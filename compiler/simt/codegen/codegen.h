@@ -23,6 +23,7 @@ LLVMValueRef emit_variant(struct kernel *kernel, const struct variant *variant);
 // --- linearize.c -------------------------------------------------------------
 
 // Emits the region that begins at a barrier (NONE: at the kernel's begin).
+// leave_block decides whether a branch stays a branch or becomes masks.
 // e->exit tells where the region ended.
 void region_linearize(struct emitter *e, int barrier);
 

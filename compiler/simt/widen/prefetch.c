@@ -1,4 +1,4 @@
-// Memory that is asked for before it is read: docs/decisions/0027-prefetching.md.
+// Prefetches of memory that is read later: docs/decisions/0027-prefetching.md.
 #include "simt/widen/widen.h"
 #include "simt/analysis/analysis.h"
 #include "simt/kernel/kernel.h"

@@ -1,5 +1,5 @@
-// The driver's linker with one input. Launches go on beside it, which loading
-// PTX holds up (seen with 580).
+// The driver's linker with one input. Launches continue meanwhile, whereas the
+// loading of PTX blocks launches (seen with driver 580).
 #include "backends/cuda/assemble.h"
 
 #include <string.h>

@@ -16,7 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define FORMAT 2  // of what is made of the same source
+#define FORMAT 2  // version of the output's form
 
 // NVRTC's statuses.
 enum {
@@ -28,7 +28,7 @@ enum {
     NVRTC_NAME_NOT_VALID = 10,
 };
 
-// One compilation.
+// A compilation.
 struct job {
     const struct source *source;
     const struct nvrtc *nvrtc;
@@ -39,10 +39,10 @@ struct job {
     char target[56];  // "--gpu-architecture=sm_90"
     char include[NVRTC_PATH_SIZE + 2], more[NVRTC_PATH_SIZE + 8];
     struct text log;
-    int code;         // what NVRTC says of the source
-    struct text ptx, image;         // the latter is empty if it is the former
-    struct gpu_context *assembler;  // who assembles it; NULL: NVRTC
-    bool waits;       // the kernels do, when they begin
+    int code;         // NVRTC's status for the source
+    struct text ptx, image;         // `image` is empty if the output is PTX
+    struct gpu_context *assembler;  // assembles the PTX; NULL: NVRTC does
+    bool waits;       // the kernels begin by waiting
 };
 
 // --- Identity ----------------------------------------------------------------
@@ -114,7 +114,7 @@ rnl_status cuda_compiler_info(const struct cuda_target *target,
 
 // --- Options -----------------------------------------------------------------
 
-// The name of a long option or one of its short forms, with or without a value.
+// True if `name` is the option's name, long or short, with or without a value.
 static bool is_option(const char *option, const char *name)
 {
     size_t length = strlen(name);
@@ -130,9 +130,10 @@ static bool any_option(const char *option, const char *const *list)
     return false;
 }
 
-// Whether it is about the source alone, and PTX says all that it has to say to
-// an assembler. It does not of -fmad: what headers do with halves may be fused.
-// Others might be, but are not known to.
+// True if the option concerns only the source, so that the PTX tells the
+// assembler all. -fmad is not in the list, because the assembler may fuse half
+// operations of the headers. Further options might qualify but are not known to
+// do so.
 static bool is_of_source(const char *option)
 {
     static const char *const names[] = {
@@ -142,7 +143,7 @@ static bool is_of_source(const char *option)
         "device-as-default-execution-space", "w", "disable-warnings",
         "diag-error", "diag-suppress", "diag-warn", "builtin-move-forward",
         "builtin-initializer-list", NULL};
-    return option[0] != '-' ||  // the value of the one before
+    return option[0] != '-' ||  // the value of the option before
            (option[1] && strchr("DUI", option[1])) ||
            any_option(option + strspn(option, "-"), names);
 }
@@ -161,9 +162,9 @@ static void add_option(struct job *job, const char *option)
     job->options[job->option_count++] = option;
 }
 
-#define WAIT_LEAST 90  // the compute capability that kernels can wait from
+#define WAIT_LEAST 90  // the least compute capability on which kernels can wait
 
-// The driver assembles what it understands: no PTX that is newer.
+// The driver assembles only PTX that is not newer than the driver.
 static bool can_wait(const struct job *job, const struct cuda_target *target,
                      int capability)
 {
@@ -200,7 +201,7 @@ static void add_includes(struct job *job)
         return;
     snprintf(job->include, sizeof job->include, "-I%s", include);
     add_option(job, job->include);
-    // From 13 on, the C++ standard library for kernels.
+    // From CUDA 13 on, the C++ standard library for kernels is here.
     snprintf(job->more, sizeof job->more, "-I%s/cccl", include);
     if (stat(job->more + 2, &facts) == 0)
         add_option(job, job->more);
@@ -225,7 +226,7 @@ static rnl_status read_options(struct job *job,
         job->assembler = NULL;
     else
         status = add_target(job, target);
-    // Behind the user's own, which are searched before.
+    // Behind the user's own folders, which take precedence.
     add_includes(job);
     return status;
 }
@@ -299,7 +300,8 @@ static rnl_status create_program(struct job *job)
     return code ? refuse_code(job, code) : RNL_OK;
 }
 
-// Half a complaint is worse than none: it may name the wrong place.
+// A part of a message is worse than none, because the part may name the wrong
+// place.
 static rnl_status read_log(struct job *job)
 {
     size_t size = 0;
@@ -321,8 +323,9 @@ static void *call_compiler(void *argument)
     return NULL;
 }
 
-// NVRTC takes 94 KB of stack for a small kernel (13.0), more for templates in
-// templates. The caller's may be less, and so may a thread's by default.
+// NVRTC takes 94 KB of stack for a small kernel (13.0), and more for nested
+// templates. The caller's stack may be smaller, and so may a thread's default
+// stack.
 #define STACK_SIZE ((size_t)16 << 20)
 
 static rnl_status call_deep(void *(*function)(void *), struct job *job)
@@ -345,9 +348,9 @@ static rnl_status compile(struct job *job)
                                          : status;
 }
 
-// --- What came of it ---------------------------------------------------------
+// --- Output ------------------------------------------------------------------
 
-// Empty when there is none of the kind.
+// Leaves `out` empty if NVRTC has no output of the kind.
 static rnl_status get_output(const struct job *job,
                              int (*get_size)(void *, size_t *),
                              int (*get)(void *, char *), struct text *out)
@@ -495,8 +498,9 @@ static rnl_status build(struct job *job, const struct cuda_target *target)
     return status == RNL_OK ? get_outputs(job) : status;
 }
 
-// Where kernels cannot wait, NVRTC's own assembler does it as ever. What the
-// driver finds wrong NVRTC finds, too, and says it in better words.
+// If the kernels cannot wait or the driver's assembler fails, NVRTC's own
+// assembler is used. NVRTC finds the same faults as the driver, with better
+// messages.
 static rnl_status perform(struct job *job, const struct cuda_target *target)
 {
     rnl_status status =

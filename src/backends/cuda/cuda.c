@@ -1,4 +1,4 @@
-// The table of the cuda backend, and what is CUDA's own.
+// The table of the cuda backend, and everything that only CUDA has.
 #include "backends/cuda/compile.h"
 #include "backends/cuda/cuda.h"
 #include "backends/cuda/nvrtc.h"
@@ -130,7 +130,7 @@ static const struct image_vendor image = {
     .assembly = ".version",
 };
 
-// Cubins and fatbins are asked by the driver.
+// Reads only PTX: cubins and fatbins are read by the driver.
 static void describe(enum image_form form, const void *data, size_t size,
                      struct image_maker *maker)
 {

@@ -23,13 +23,13 @@
 
 struct search {
     char path[PATH_SIZE];
-    struct text tried;  // the folders, for the sentence
+    struct text tried;  // the folders, for the error message
     struct scratch folder;
-    char file[SCRATCH_PATH_SIZE + 32];  // the cubin, in it
+    char file[SCRATCH_PATH_SIZE + 32];  // the cubin in the folder
     struct spawn_result result;
 };
 
-// --- Where it is -------------------------------------------------------------
+// --- Finding nvdisasm --------------------------------------------------------
 
 // Relative folders of PATH are skipped: the current folder may belong to
 // another user.
@@ -93,7 +93,7 @@ static bool find(struct search *search, const struct nvrtc_place *place)
     return false;
 }
 
-// --- Running it --------------------------------------------------------------
+// --- Running nvdisasm --------------------------------------------------------
 
 static rnl_status refuse(const struct search *search, const char *what)
 {

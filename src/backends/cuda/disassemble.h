@@ -3,9 +3,10 @@
 
 #include "backends/cuda/nvrtc.h"
 
-// Fills `out_code` with what nvdisasm makes of `cubin`, within `timeout_ns`. It
-// is looked for each time. RNL_ERROR_UNSUPPORTED lists the folders where there
-// is none, and says what went wrong where one does not understand the cubin.
+// Fills `out_code` with nvdisasm's output for `cubin`, within `timeout_ns`.
+// Each call looks for nvdisasm again. If no folder has nvdisasm,
+// RNL_ERROR_UNSUPPORTED lists the folders; if nvdisasm fails on the cubin, the
+// error gives the reason.
 rnl_status cuda_disassemble(const struct nvrtc_place *place,
                             uint64_t timeout_ns, const struct text *cubin,
                             struct text *out_code);

@@ -1,6 +1,7 @@
-// Where NVRTC is, looked for anew each time, by asking for files: what was
-// installed or removed a moment ago counts, and nothing is loaded but to ask
-// the dynamic loader about places that only it knows.
+// Finds NVRTC, anew for each call and mostly by checking for files. So a
+// library that was just installed or removed counts at once. A library is
+// loaded only to ask the dynamic loader about places that no check of files
+// finds.
 #include "backends/cuda/nvrtc.h"
 
 #include "base/alloc.h"
@@ -105,8 +106,8 @@ static bool in_folders(const struct search *search, const char *name,
     return false;
 }
 
-// Where the loader finds it: in its cache of all libraries, or because the
-// program has it already.
+// The loader's path of the library: from the cache of all libraries, or of a
+// library that the program has already loaded.
 static bool by_loader(const char *name, char path[NVRTC_PATH_SIZE])
 {
     void *library = dlopen(name, RTLD_LAZY | RTLD_LOCAL);
@@ -120,8 +121,8 @@ static bool by_loader(const char *name, char path[NVRTC_PATH_SIZE])
     return true;
 }
 
-// Code and PTX of a newer toolkit may be refused by the driver, so what is not
-// newer goes first.
+// The driver may refuse code and PTX of a newer toolkit, so libraries that are
+// not newer are tried first.
 static bool find_any(const struct search *search, int driver_major,
                      char path[NVRTC_PATH_SIZE])
 {
@@ -149,7 +150,7 @@ static rnl_status refuse_configured(const char *configured)
                 configured);
 }
 
-// A choice of the user's is not overruled by what happens to be there.
+// The user's choice is never replaced by another library that is present.
 static rnl_status find_configured(const struct search *search,
                                   const char *configured,
                                   char path[NVRTC_PATH_SIZE])
@@ -180,7 +181,8 @@ static rnl_status refuse(struct search *search)
 
 // --- Headers -----------------------------------------------------------------
 
-// Not those of the C library, which are not for kernels.
+// True for the headers of a toolkit. The headers of the C library are not for
+// kernels.
 static bool is_toolkit(const char *include)
 {
     struct stat facts;
@@ -214,7 +216,7 @@ static bool try_variable(const char *variable, char include[NVRTC_PATH_SIZE])
            try_include(root, strlen(root), "/include", include);
 }
 
-// Those that belong to the library first.
+// Prefers the headers that belong to the library.
 static void find_include(struct nvrtc_place *place)
 {
     static const char *const below[] = {
@@ -235,7 +237,7 @@ rnl_status nvrtc_find(int driver_version, const char *beside,
                       struct nvrtc_place *out_place)
 {
     const char *configured = config_get()->nvrtc;
-    // Callers of the library may have little stack.
+    // Callers of the library may have a small stack.
     struct search *search = mem_allocate(sizeof *search);
     rnl_status status = RNL_OK;
     if (!search)

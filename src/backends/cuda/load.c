@@ -7,9 +7,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#define LEGACY_STREAM 1u  // of cuGetProcAddress: the ordinary variants
+#define LEGACY_STREAM 1u  // for cuGetProcAddress: the ordinary variants
 #define VERSION_LEAST 11040
-#define VERSION_HANDLES 13000  // the oldest that was asked
+#define VERSION_HANDLES 13000  // the oldest version checked
 
 typedef int get_address_fn(const char *symbol, void **out, int version,
                            uint64_t flags);
@@ -43,7 +43,7 @@ static void *find(void *library, get_address_fn *get_address,
     return dynlib_symbol(library, symbol->full);
 }
 
-// False when a required symbol is missing.
+// False if a required symbol is missing.
 static bool fill(void *library, struct driver *driver)
 {
     get_address_fn *get_address =
@@ -75,7 +75,8 @@ const char *cuda_missing(const struct driver *driver, const char *vendor)
     return "";
 }
 
-// Where libcuda is looked for; RUNNEL_CUDA names one file instead, or says off.
+// Opens libcuda from the usual names. RUNNEL_CUDA names one file instead, or
+// switches the driver off.
 static void *open_library(struct driver *driver)
 {
     static const char *const usual[] = {"libcuda.so.1", "libcuda.so", NULL};

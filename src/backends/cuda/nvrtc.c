@@ -23,7 +23,7 @@ static pthread_mutex_t load_mutex = PTHREAD_MUTEX_INITIALIZER;
 
 enum need { REQUIRED, OPTIONAL };
 
-// The first that is missing though it must be there, or NULL.
+// The first required symbol that is missing, or NULL.
 static const char *find_symbols(void *library, struct nvrtc *nvrtc)
 {
     static const struct {
@@ -45,7 +45,7 @@ static const char *find_symbols(void *library, struct nvrtc *nvrtc)
     return NULL;
 }
 
-// --- What it compiles for ----------------------------------------------------
+// --- Targets -----------------------------------------------------------------
 
 static void sort(int *numbers, int count)
 {
@@ -57,7 +57,7 @@ static void sort(int *numbers, int count)
         }
 }
 
-// Before 11.2 it does not say: 7.0 to 8.0 are known to all of 11.
+// NVRTC before 11.2 cannot list its targets: every version 11 knows 7.0 to 8.0.
 static void learn_targets(struct nvrtc *nvrtc)
 {
     static const int old[] = {70, 72, 75, 80};

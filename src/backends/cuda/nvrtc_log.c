@@ -3,7 +3,7 @@
 #include <ctype.h>
 #include <string.h>
 
-// A message's first line: FILE(LINE): KIND: …
+// The first line of a message: FILE(LINE): KIND: …
 struct head {
     const char *file;
     size_t file_length;
@@ -38,8 +38,8 @@ static bool read_head(const char *line, size_t length, struct head *head)
     return false;
 }
 
-// The column that a line of spaces and one caret points to, from 1; 0 for any
-// other line. NVRTC indents by two.
+// The column of the caret, from 1, in a line of spaces and one caret; 0 for any
+// further kind of line. NVRTC indents by two.
 static size_t caret_column(const char *line, size_t length)
 {
     size_t blank = strspn(line, " \t");
@@ -49,7 +49,8 @@ static size_t caret_column(const char *line, size_t length)
                                                                    : 0;
 }
 
-// Of the message whose first line this is; 0 when it shows none.
+// The column of the message whose first line is at `at`; 0 if the message shows
+// none.
 static size_t find_column(const char *at)
 {
     struct head head;

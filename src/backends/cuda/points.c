@@ -1,5 +1,4 @@
-// How a stream and the host tell each other how far they are: by stream memory
-// operations.
+// Signals between a stream and the host, by stream memory operations.
 #include "backends/cuda/cuda.h"
 
 static int announce(const struct driver_functions *call, void *stream,

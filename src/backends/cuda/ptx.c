@@ -17,7 +17,7 @@ struct token {
 struct reader {
     const char *at;
     struct token token;
-    char *word;  // room for WORD_MAX
+    char *word;  // WORD_MAX bytes
 };
 
 // --- Tokens ------------------------------------------------------------------
@@ -82,7 +82,7 @@ static bool is_name(const struct reader *reader)
     return isalpha((unsigned char)c) || (c && strchr("_$%", c));
 }
 
-// Behind the number that comes next, or 0.
+// Moves behind the next token. The token's number, or 0.
 static uint64_t number(struct reader *reader)
 {
     if (!next(reader) || !isdigit((unsigned char)reader->token.start[0]))
@@ -90,7 +90,7 @@ static uint64_t number(struct reader *reader)
     return strtoull(reader->token.start, NULL, 0);
 }
 
-// Into reader->word.
+// Copies the token to reader->word.
 static bool take_word(const struct reader *reader)
 {
     const struct token *token = &reader->token;
@@ -103,7 +103,7 @@ static bool take_word(const struct reader *reader)
 
 // --- Parameters --------------------------------------------------------------
 
-// Eight bytes that are an integer in here may be a pointer in the source.
+// An integer of eight bytes may be a pointer in the source.
 static const struct type {
     const char *name;
     rnl_value_kind kind;
@@ -143,7 +143,7 @@ static struct declared read_declared(struct reader *reader)
             declared.type = type;
         else if (is(reader, ".ptr"))
             declared.pointer = true;
-        // Behind .ptr it is that of what is pointed to.
+        // Behind .ptr, .align is the alignment of the memory pointed to.
         else if (is(reader, ".align") && !declared.pointer)
             declared.alignment = number(reader);
         else if (is(reader, ".align"))
@@ -197,12 +197,12 @@ static void read_entry(struct reader *reader, struct image_maker *maker)
     image_add(maker, IMAGE_KERNEL, NULL, reader->word);
     next(reader);
     read_parameters(reader, maker);
-    // A body that begins at once is the caller's to skip.
+    // If a body begins at once, the caller skips the body.
     if (is(reader, "{"))
         reader->at = behind;
 }
 
-// What the compiler made for itself has no name in the source.
+// True for variables of the compiler itself, which have no name in the source.
 static bool is_private(const char *name)
 {
     return name[0] == '$' || strncmp(name, "__unnamed_", 10) == 0;
@@ -217,7 +217,7 @@ static void skip_statement(struct reader *reader)
 static void read_variable(struct reader *reader, struct image_maker *maker)
 {
     while (next(reader) && !is_name(reader) && !is(reader, ";")) {
-        if (is(reader, "("))  // of .attribute
+        if (is(reader, "("))  // .attribute's argument
             while (next(reader) && !is(reader, ")"))
                 continue;
     }
@@ -273,9 +273,10 @@ static bool begins(const struct reader *reader, const char *prefix)
            memcmp(reader->token.start, prefix, length) == 0;
 }
 
-// Constants and textures are read through caches that the wait does not speak
-// of, and the assembler reads textures before it. Calls are slower in code that
-// is made to be linked. Clusters and waits of their own are left to the source.
+// The wait does not cover the caches for constants and textures, and the
+// assembler moves texture reads in front of the wait. The driver assembles for
+// linking, which makes calls slower. Kernels with clusters or with waits of
+// their own are left as in the source.
 static bool stands_against_waiting(const struct reader *reader)
 {
     static const char *const prefixes[] = {

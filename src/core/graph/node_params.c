@@ -24,7 +24,7 @@ static size_t size_of(const char *label)
     return sizeof(struct node_params) + (label ? strlen(label) : 0) + 1;
 }
 
-static struct node_params *recipe_new(const char *label, int priority)
+static struct node_params *node_params_new(const char *label, int priority)
 {
     struct node_params *node_params = mem_allocate(size_of(label));
     if (!node_params) {
@@ -67,29 +67,29 @@ static void take_ops(struct node_params *node_params, struct op *ops)
     }
 }
 
-rnl_status node_params_of_ops(struct op *ops, struct node_params **out_recipe)
+rnl_status node_params_of_ops(struct op *ops, struct node_params **out_params)
 {
     const char *label = NULL;
     for (struct op *op = ops; op; op = op->next)
         label = op->label ? op->label : label;
-    struct node_params *node_params = recipe_new(label, 0);
+    struct node_params *node_params = node_params_new(label, 0);
     if (!node_params)
         return RNL_ERROR_OUT_OF_MEMORY;
     take_ops(node_params, ops);
-    *out_recipe = node_params;
+    *out_params = node_params;
     return RNL_OK;
 }
 
 rnl_status node_params_of_object(struct object *subject,
-                                 struct node_params **out_recipe)
+                                 struct node_params **out_params)
 {
-    struct node_params *node_params = recipe_new(NULL, 0);
+    struct node_params *node_params = node_params_new(NULL, 0);
     if (!node_params)
         return RNL_ERROR_OUT_OF_MEMORY;
     if (subject)
         object_ref(subject);
     node_params->subject = subject;
-    *out_recipe = node_params;
+    *out_params = node_params;
     return RNL_OK;
 }
 
@@ -417,7 +417,7 @@ rnl_status node_params_create(struct graph *graph,
     if (status != RNL_OK)
         return status;
     struct node_params *node_params =
-        recipe_new(params->label, params->priority);
+        node_params_new(params->label, params->priority);
     if (!node_params)
         return RNL_ERROR_OUT_OF_MEMORY;
     status = make_ops(graph, params, &ops);

@@ -29,11 +29,11 @@ rnl_status node_params_create(struct graph *graph,
                               struct new_node *out_node);
 
 // The node_params of a list of ops, taken over on success only.
-rnl_status node_params_of_ops(struct op *ops, struct node_params **out_recipe);
+rnl_status node_params_of_ops(struct op *ops, struct node_params **out_params);
 
 // The node_params of `subject` alone, which is referenced; may be NULL.
 rnl_status node_params_of_object(struct object *subject,
-                            struct node_params **out_recipe);
+                            struct node_params **out_params);
 
 static inline struct node_params *
 node_params_ref(struct node_params *node_params)

@@ -1,6 +1,7 @@
-// Runs the blocks of a kernel of a cpu object, tier F: the threads of a block
-// run in turn on the calling OS thread, and each thread that must wait gets a
-// fiber. See <runnel/cpu_object.h> for the contract with the object.
+// Runs the blocks of a kernel of a cpu object; run_blocks chooses the tier. In
+// tier F, the threads of a block run in turn on the calling OS thread, and each
+// thread that must wait gets a fiber. <runnel/cpu_object.h> has the contract
+// with the object.
 #pragma once
 
 #include "backends/cpu/kernel/stop.h"

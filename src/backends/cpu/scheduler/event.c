@@ -1,5 +1,6 @@
 #include "backends/cpu/scheduler/event.h"
 
+#include "backends/cpu/scheduler/cpu_op.h"
 #include "backends/cpu/scheduler/queue.h"
 #include "base/clock.h"
 #include "core/object/object.h"
@@ -101,8 +102,8 @@ static rnl_status make_timestamp(struct event *event, struct stream *stream,
         return RNL_ERROR_OUT_OF_MEMORY;
     }
     op->kept[op->kept_count++] = &event->object;
-    op->backend[0] = (uint64_t)(uintptr_t)event;
-    op->backend[1] = 0;
+    cpu_op_of(op)->timestamp.event = event;
+    cpu_op_of(op)->timestamp.record = 0;
     *out_op = op;
     return RNL_OK;
 }
@@ -119,7 +120,7 @@ static rnl_status record_locked(struct event *event, struct stream *stream,
     if (cpu->gone)
         return already_gone();
     if (timestamp) {
-        timestamp->backend[1] = cpu->record + 1;
+        cpu_op_of(timestamp)->timestamp.record = cpu->record + 1;
         rnl_status status = queue_submit(stream_queue(stream), timestamp,
                                          NULL);
         if (status != RNL_OK)
@@ -210,14 +211,14 @@ drop:
 
 void event_write_timestamp(struct op *op)
 {
-    struct event *event = (struct event *)(uintptr_t)op->backend[0];
+    struct event *event = cpu_op_of(op)->timestamp.event;
     struct cpu_event *cpu = event_cpu(event);
     if (event->options.interprocess) {
         cpu_interprocess_timestamp(op);
         return;
     }
     lock_take(&cpu->lock);
-    if (cpu->record == op->backend[1])
+    if (cpu->record == cpu_op_of(op)->timestamp.record)
         cpu->time = clock_now();
     lock_give(&cpu->lock);
 }

@@ -92,7 +92,7 @@ static bool note_wait_targets(const struct plan *plan, struct op *op)
 {
     size_t size = plan->target_count * sizeof(struct wait);
     struct wait *targets = size ? mem_allocate(size) : NULL;
-    op->backend[2] = (uint64_t)(uintptr_t)targets;
+    cpu_op_of(op)->graph.targets = targets;
     for (uint32_t i = 0; targets && i < plan->count; i++) {
         const struct step *step = &plan->steps[i];
         if (step->kind == STEP_WAIT)
@@ -161,8 +161,8 @@ static rnl_status launch_locked(struct cpu_exec *cpu, struct stream *stream,
     rnl_status status = prepare_locked(cpu, stream, op);
     if (status != RNL_OK)
         return status;
-    op->backend[0] = (uint64_t)(uintptr_t)plan;
-    op->backend[1] = atomic_fetch_add(&launches, 1) + 1;
+    cpu_op_of(op)->graph.plan = plan;
+    cpu_op_of(op)->graph.launch = atomic_fetch_add(&launches, 1) + 1;
     atomic_fetch_add(&plan->references, 1);
     uint64_t launch = op_launch(op);
     cpu->last = stream;

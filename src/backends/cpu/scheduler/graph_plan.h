@@ -8,6 +8,7 @@
 #pragma once
 
 #include "backends/cpu/kernel/block.h"
+#include "backends/cpu/scheduler/cpu_op.h"
 #include "backends/cpu/scheduler/event.h"
 #include "backends/cpu/scheduler/parallel_for.h"
 #include "core/graph/graph.h"
@@ -154,19 +155,19 @@ void branch_count_rest(struct plan *plan);
 
 static inline struct plan *op_plan(const struct op *op)
 {
-    return (struct plan *)(uintptr_t)op->backend[0];
+    return cpu_op_of(op)->graph.plan;
 }
 
 // The targets of its WAIT steps at the time of the launch; referenced.
 static inline struct wait *op_wait_targets(const struct op *op)
 {
-    return (struct wait *)(uintptr_t)op->backend[2];
+    return cpu_op_of(op)->graph.targets;
 }
 
 // The launch's number in the process, from 1 on.
 static inline uint64_t op_launch(const struct op *op)
 {
-    return op->backend[1];
+    return cpu_op_of(op)->graph.launch;
 }
 
 // --- Executable graphs (graph_launch.c) -------------------------------------

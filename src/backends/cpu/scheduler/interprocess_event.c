@@ -1,7 +1,7 @@
 // Events that several processes share, on the cpu: a record is an operation
 // that writes its number, and waits are waits for that word.
-
 #include "backends/cpu/machine/machine.h"
+#include "backends/cpu/scheduler/cpu_op.h"
 #include "backends/cpu/scheduler/event.h"
 #include "backends/cpu/scheduler/pool.h"
 #include "backends/cpu/scheduler/queue.h"
@@ -43,16 +43,13 @@ static struct op *make_op(struct event *event, struct stream *stream,
     return op;
 }
 
-// Kinds of STAMP ops of an interprocess event, in backend[1].
-enum { TIMESTAMP_RECORDS = 1, TIMESTAMP_WAITED = 2 };
-
 static struct op *make_timestamp(struct event *event, struct stream *stream,
-                             uint64_t what)
+                                 int what)
 {
     struct op *op = make_op(event, stream, OP_TIMESTAMP, 0);
     if (op) {
-        op->backend[0] = (uint64_t)(uintptr_t)event;
-        op->backend[1] = what;
+        cpu_op_of(op)->interprocess.event = event;
+        cpu_op_of(op)->interprocess.what = what;
     }
     return op;
 }
@@ -96,8 +93,8 @@ static rnl_status record_on(struct event *event, struct shared_event *shared,
     }
     // A place that an older record still has is waited for on the stream.
     uint64_t record = shared_event_claim(shared, &older);
-    timestamp->backend[2] = record;
-    timestamp->backend[3] = older;
+    cpu_op_of(timestamp)->interprocess.record = record;
+    cpu_op_of(timestamp)->interprocess.older = older;
     aim(wait, shared, older);
     wait->next = timestamp;
     if (older > 0)
@@ -128,7 +125,7 @@ static rnl_status join(struct event *event, struct shared_event *shared,
         return fail_status();
     }
     aim(wait, shared, record);
-    timestamp->backend[2] = record;
+    cpu_op_of(timestamp)->interprocess.record = record;
     wait->next = timestamp;
     shared_event_begin_wait(shared);
     rnl_status status = queue_submit(stream_queue(stream), wait, NULL);
@@ -171,12 +168,12 @@ rnl_status cpu_interprocess_join(struct stream *stream, struct event *event)
 
 void cpu_interprocess_timestamp(struct op *op)
 {
-    struct event *event = (struct event *)(uintptr_t)op->backend[0];
+    struct event *event = cpu_op_of(op)->interprocess.event;
     struct shared_event *shared = event_cpu(event)->shared;
-    uint64_t record = op->backend[2];
+    uint64_t record = cpu_op_of(op)->interprocess.record;
     bool failed = atomic_load(&op->stream->failure) != NULL;
-    if (op->backend[1] == TIMESTAMP_RECORDS) {
-        complete(shared, record, op->backend[3], failed);
+    if (cpu_op_of(op)->interprocess.what == TIMESTAMP_RECORDS) {
+        complete(shared, record, cpu_op_of(op)->interprocess.older, failed);
         value_waiters_check_at(stream_pool(op->stream),
                       (char *)shared_event_word(shared, record));
         return;

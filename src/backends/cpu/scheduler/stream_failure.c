@@ -1,4 +1,6 @@
-// The failures of a queue, including those before a reset.
+// The failures of a queue, including those before a reset. A wait hands the
+// failure of the awaited work on to the stream that waits (inherit_failure in
+// queue.c).
 #include "backends/cpu/scheduler/queue.h"
 #include "core/stream/failure.h"
 

@@ -70,9 +70,9 @@ static int find_whose(struct gpu_context *gpu)
     return code;
 }
 
-// Which device the context is of; a code for what the driver does not know. It
-// makes anything current without a look (seen with CUDA 13.0), so it is asked
-// for something else before.
+// Finds the device of an adopted context; a code if the driver does not know
+// the context. The driver makes any pointer current without a check (seen with
+// CUDA 13.0), so another call checks the pointer first.
 static int look_at_context(struct gpu_context *gpu)
 {
     const struct driver_functions *call = call_of(gpu);
@@ -165,7 +165,7 @@ rnl_status gpu_context_init(struct context *context,
     return status;
 }
 
-// Other contexts of the device may have work, for which freeing memory waits.
+// The device may have work of other contexts, which delays the frees.
 void gpu_context_finish(struct context *context)
 {
     struct gpu_context *gpu = gpu_of(context);

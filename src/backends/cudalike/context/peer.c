@@ -1,6 +1,6 @@
 // Access of a vendor's context to memory of another. Contexts of the library
-// that share one of the vendor's share its access, too: the driver is told when
-// the first of them has it, and when the last one gives it up.
+// that share a vendor's context share its access, too. The driver is told when
+// the first of these contexts gets access and when the last gives up access.
 #include "backends/cudalike/context/context.h"
 #include "backends/cudalike/driver/gpu_context.h"
 #include "backends/cudalike/timeline/device_lost.h"
@@ -10,14 +10,14 @@ struct link {
     struct link *next;
     const struct gpu_context *from;
     const void *to;  // the vendor's context
-    bool ours;       // nobody had enabled it beside Runnel
+    bool ours;       // access was not enabled by foreign code
 };
 
 // Guards the list, and the driver's calls.
 static struct lock links_lock = LOCK_RANKED(RANK_LEAF);
 static struct link *links;
 
-// Another context's link between the same two of the vendor's; or NULL.
+// Another context's link between the same two vendor's contexts; or NULL.
 static struct link *find_like_locked(const struct gpu_context *from,
                                      const void *to)
 {

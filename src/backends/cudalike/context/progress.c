@@ -29,11 +29,11 @@ static void look_at_marker(struct stream *stream)
     atomic_store_explicit(&own->marker, NULL, memory_order_release);
     marker_drop(stream_context(stream), marker);
     ASSERT(point <= atomic_load(&stream->enqueued));
-    if (status == RNL_OK)  // or it was recorded into a capture of others
+    if (status == RNL_OK)  // else recorded into a foreign capture
         timeline_complete(stream_timeline(stream), point);
 }
 
-// `asks`: the driver, too.
+// `asks`: whether the driver may be asked.
 static enum look look_at(struct stream *stream, bool asks, bool did)
 {
     struct context *context = stream_context(stream);
@@ -45,7 +45,8 @@ static enum look look_at(struct stream *stream, bool asks, bool did)
     if (context_is_lost(context) && !context_still_copies(context))
         timeline_complete(stream_timeline(stream),
                           atomic_load(&stream->enqueued));
-    // One that was borrowed may be gone: it is asked no more than needed.
+    // A borrowed stream may be gone, so the driver is asked no more than
+    // needed.
     rnl_status status = RNL_OK;
     if (atomic_load(&timeline_of(own)->completed) <
         atomic_load(&stream->enqueued))
@@ -57,7 +58,8 @@ static enum look look_at(struct stream *stream, bool asks, bool did)
     bool moved = atomic_load(&timeline_of(own)->completed) != before;
     if (status == RNL_OK)
         return moved ? LOOK_MOVED : LOOK_IDLE;
-    // It may never be idle: whoever submits next tells how far it is.
+    // The stream may never become idle, so the next thread that submits records
+    // a marker.
     atomic_store_explicit(&own->mark_wanted, true, memory_order_relaxed);
     bool waits = host_queue_has_work(stream) ||
                  (atomic_load(&own->defers) && !atomic_load(&own->awaits));
@@ -65,9 +67,10 @@ static enum look look_at(struct stream *stream, bool asks, bool did)
 }
 
 #define IDLE_ROUNDS 32
-#define ASK_NS UINT64_C(20000)  // between two questions to the driver
+#define ASK_NS UINT64_C(20000)  // between two queries of the driver
 
-// True when the stream has nothing left to look for, and is watched no more.
+// True if the stream has no work left and leaves the list of the progress
+// thread.
 static bool may_leave(struct stream *stream, enum look look)
 {
     struct gpu_stream *own = gpu_stream_of(stream);
@@ -104,11 +107,11 @@ static enum look look_at_all(struct stream **list, bool asks)
         if (gate)
             look = look_at(stream, asks, look == LOOK_DID);
         else if (stream_submit_writes(stream))
-            look = LOOK_DID;  // what the device waits for
+            look = LOOK_DID;  // the device waits for these writes
         if (gate)
             sync_gate_look_end(gate);
         most = look > most ? look : most;
-        // One that leaves may be watched anew at once.
+        // A stream that leaves may be listed again at once.
         struct stream *next = own->next_watched;
         if (may_leave(stream, look)) {
             *link = next;
@@ -120,9 +123,9 @@ static enum look look_at_all(struct stream **list, bool asks)
     return most;
 }
 
-// Short while somebody waits for the host, longer the longer nothing happens.
-// Nobody waits for streams to get on: looking at them more often would only be
-// in the way of those who give them work.
+// Short while the device may wait for the host, and longer the longer nothing
+// happens. In the remaining states no work waits for the progress thread, and
+// more looks would only slow down threads that submit.
 static uint64_t calm_nap(enum look look, uint64_t quiet_ns)
 {
     if (look == LOOK_WAITING)
@@ -132,7 +135,7 @@ static uint64_t calm_nap(enum look look, uint64_t quiet_ns)
     return quiet_ns < 10000000 ? 500000 : 2000000;
 }
 
-// A round that asked the driver nothing is soon followed by one that does.
+// If the round did not ask the driver, a round that does soon follows.
 static uint64_t nap_length(enum look look, bool asked, uint64_t quiet_ns)
 {
     uint64_t nap = look == LOOK_DID ? 0 : calm_nap(look, quiet_ns);
@@ -162,12 +165,12 @@ void *progress_run(void *unused)
         if (!driver_use_begin())
             driver_use_never();
         bool idle = list == NULL;
-        enum look waits = look_at_waits();  // lets streams on that come next
+        enum look waits = look_at_waits();  // lets the streams below continue
         enum look look = look_at_all(&list, asks);
         look = waits > look ? waits : look;
         driver_use_end();
         if (idle) {
-            op_trim();  // nobody would miss them here
+            op_trim();  // an idle thread needs no cached ops
             progress_sleep(seen, RNL_FOREVER);
             continue;
         }

@@ -1,4 +1,5 @@
-// The current context of the caller's thread, and calls that need no more.
+// The current context of the caller's thread, and helpers that need only the
+// driver.
 #include "backends/cudalike/driver/driver.h"
 #include "backends/cudalike/driver/gpu_context.h"
 
@@ -6,7 +7,8 @@ void *current_enter(const struct gpu_context *gpu)
 {
     void *before = NULL;
     call_of(gpu)->context_get(&before);
-    // Better none than another's: calls then fail.
+    // If the context cannot be made current, the thread gets none instead of a
+    // foreign one: calls then fail.
     if (before != gpu->handle && call_of(gpu)->context_set(gpu->handle) != 0)
         call_of(gpu)->context_set(NULL);
     return before;

@@ -30,7 +30,7 @@ static void read_limits(const struct driver *driver, int device,
     info->max_grid = (rnl_dim3){(uint32_t)READ(max_grid_x),
                                 (uint32_t)READ(max_grid_y),
                                 (uint32_t)READ(max_grid_z)};
-    // Eight blocks are what every device with clusters can have.
+    // Every device with clusters supports eight blocks.
     info->max_cluster_blocks = READ(clusters) ? 8 : 1;
     info->shared_per_block = (uint64_t)READ(shared_per_block);
     info->shared_per_block_max = (uint64_t)READ(shared_optin);

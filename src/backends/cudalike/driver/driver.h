@@ -1,9 +1,9 @@
 // A vendor's driver as the shared backend sees it: a table of functions, the
-// structs that they take, and what differs between vendors as data.
+// structs for their arguments, and the differences between vendors as data.
 //
 // The structs and numbers are facts of the vendors' interface, declared here so
-// that no SDK is needed; a test compares them with the vendor's own header
-// where there is one. Handles are `void *`, device addresses `uint64_t`.
+// that no SDK is needed. A test compares them with the vendor's own header if
+// that header is present. Handles are `void *`, device addresses `uint64_t`.
 #pragma once
 
 #include "backends/cudalike/driver/image.h"
@@ -12,7 +12,7 @@
 
 // --- Structs that the functions take ---------------------------------------
 
-// One operation of a batch of stream memory operations.
+// An operation of a batch of stream memory operations.
 struct driver_value {
     int operation;  // DRIVER_WAIT32 …
     uint64_t address;
@@ -43,7 +43,7 @@ struct driver_share {
     unsigned char bytes[64];
 };
 
-enum { DRIVER_SHARE_LAZY_PEER = 1 };  // memory_open has no other flag
+enum { DRIVER_SHARE_LAZY_PEER = 1 };  // memory_open's only flag
 
 struct driver_copy {
     size_t from_x, from_y, from_z, from_level;
@@ -64,7 +64,7 @@ struct driver_copy {
 enum { DRIVER_MEMORY_HOST = 1, DRIVER_MEMORY_UNIFIED = 4 };
 enum {
     DRIVER_POINTER_MEMORY_TYPE = 2,
-    DRIVER_POINTER_RANGE_START = 11,  // of the allocation that has the address
+    DRIVER_POINTER_RANGE_START = 11,  // in the address's allocation
     DRIVER_POINTER_RANGE_SIZE = 12,
 };
 enum { DRIVER_DEVICE_CPU = -1 };
@@ -88,7 +88,7 @@ struct driver_launch_attribute {
         } domain_map;
         struct {
             void *event;
-            int flags, at_block_start;  // the last one of programmatic events
+            int flags, at_block_start;  // at_block_start: programmatic events
         } record;
     };
 };
@@ -109,7 +109,7 @@ enum {
     DRIVER_LAUNCH_CARVEOUT = 14,
 };
 
-// Numbers that stand before a launch's packed values, and at their end.
+// Keys before a launch's packed values and their size, and the end mark.
 #define DRIVER_EXTRA_END 0
 #define DRIVER_EXTRA_VALUES 1
 #define DRIVER_EXTRA_SIZE 2
@@ -150,7 +150,7 @@ struct driver_values_node {
     unsigned flags;
 };
 
-// Only what conditional nodes and kernels need.
+// Only the members for conditional nodes and kernels.
 struct driver_node {
     int type;
     int reserved0[3];
@@ -168,9 +168,10 @@ struct driver_node {
     long long reserved2;
 };
 
-// What an edge is more than an order. One that is programmatic lets a kernel
-// begin when the blocks of the kernel before have ended, or sooner if they say
-// so; it waits by itself for what they wrote.
+// The properties of an edge beyond the order. With a programmatic edge a kernel
+// may begin when the blocks of the kernel before have ended, or earlier if
+// those blocks allow. The kernel itself waits for the results of the kernel
+// before.
 struct driver_edge {
     unsigned char from_port, to_port, type, reserved[5];
 };
@@ -180,7 +181,7 @@ enum {
     DRIVER_EDGE_PROGRAMMATIC = 1,
 };
 
-enum { DRIVER_LINK_ASSEMBLY = 1 };  // what is linked
+enum { DRIVER_LINK_ASSEMBLY = 1 };  // the only kind of input
 
 enum {
     DRIVER_NODE_KERNEL = 0,
@@ -194,8 +195,8 @@ enum {
 
 enum {
     DRIVER_STREAM_NON_BLOCKING = 1,
-    DRIVER_STREAM_SPECIAL_MOST = 2,  // handles that name one of the context's
-    DRIVER_STREAM_PER_THREAD = 2,    // … and of the calling thread's
+    DRIVER_STREAM_SPECIAL_MOST = 2,  // up to here: a default stream's handle
+    DRIVER_STREAM_PER_THREAD = 2,    // the calling thread's default stream
     DRIVER_EVENT_NO_TIMING = 2,
     DRIVER_HOST_PORTABLE = 1,
     DRIVER_HOST_MAPPED = 2,
@@ -204,9 +205,9 @@ enum {
     DRIVER_ATTACH_SINGLE = 4,
 };
 
-enum { DRIVER_GRAPH_NODE_PRIORITIES = 8 };  // of an instantiation
+enum { DRIVER_GRAPH_NODE_PRIORITIES = 8 };  // for an instantiation
 
-// Of functions.
+// Attributes of functions.
 enum {
     DRIVER_FUNCTION_MAX_THREADS = 0,
     DRIVER_FUNCTION_SHARED = 1,
@@ -240,7 +241,7 @@ struct driver_functions {
 };
 
 // Attributes of devices that the shared backend asks for, in a vendor's
-// numbers; -1 where it has none.
+// numbers; -1 if the vendor has none.
 struct driver_attributes {
     int compute_major, compute_minor, multiprocessors, clock_khz, warp_size;
     int max_block_threads, max_block_x, max_block_y, max_block_z;
@@ -251,42 +252,45 @@ struct driver_attributes {
     int unified_addressing;
 };
 
-// One vendor's driver. Filled once, when its devices are counted.
-// How a stream and the host tell each other how far they are, by words of
-// page-locked memory that both know by the same address.
+// Signals between a stream and the host, by words of page-locked memory at the
+// same address for both.
 struct driver_points {
-    // Behind what the stream was given, the device sets the word to the value.
+    // Has the device set the word to the value behind the work that the stream
+    // was given so far.
     int (*announce)(const struct driver_functions *call, void *stream,
                     uint64_t word, uint32_t value);
-    // The stream waits until the word, which counts around, is at the value.
+    // Has the stream wait until the word has reached the value. The word may
+    // wrap around.
     int (*await)(const struct driver_functions *call, void *stream,
                  uint64_t word, uint32_t value);
 };
 
+// A vendor's driver. Filled once, when its devices are counted.
 struct driver {
     struct driver_functions call;
     const struct driver_points *points;  // NULL: the driver is too old
     const char *api;            // "cuda"
     const struct driver_attributes *attributes;
-    int version;                // as the driver says
+    int version;                // as reported by the driver
     bool handles_suffice;       // see handle_enter
     size_t device_count;
-    char reason[2048];          // why there is no device; "" when there is one
-    // Runnel's word for a vendor's status, and whether the context is lost.
+    char reason[2048];          // if no device is usable; or ""
+    // Runnel's status for a vendor's code, and whether the code means that the
+    // context is lost.
     rnl_status (*status)(int code);
     bool (*is_sticky)(int code);
     int (*attribute_number)(rnl_attribute id);
-    // What a binary of the vendor's looks like, and what one says without the
-    // driver: kernels and variables, as far as its form tells. An assembly
-    // ends in a zero.
+    // The form of the vendor's binaries, and a function that reads a binary
+    // without the driver: kernels and variables, as far as the form tells. An
+    // assembly ends in a zero.
     const struct image_vendor *image;
     void (*describe)(enum image_form form, const void *data, size_t size,
                      struct image_maker *maker);
-    // Known without a context, so that listing devices needs none; a context
+    // Known without a context, so that listing devices needs none. A context
     // that finds other limits clamps.
     int priority_least, priority_greatest;
-    int not_ready;              // the status of unfinished work
-    int captures;               // … of a default stream beside a capture
-    int out_of_memory;          // … of a call without the memory that it needs
-    int peer_enabled;           // … of access that was enabled before
+    int not_ready;              // code of unfinished work
+    int captures;               // code of a default stream beside a capture
+    int out_of_memory;          // code of a call that lacks memory
+    int peer_enabled;           // code of access enabled before
 };

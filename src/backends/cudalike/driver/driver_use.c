@@ -1,8 +1,8 @@
 // The end of the process: exit handlers run while the library's threads go on.
 //
-// The driver has an exit handler, too, behind which its page-locked memory may
-// be gone and its functions refuse. Ours is registered later and so runs
-// before: from then on no thread of the library uses either.
+// The driver also has an exit handler. Behind the handler, page-locked memory
+// may be gone and functions of the driver fail. Runnel's handler is registered
+// later and so runs earlier: from then on no thread of the library uses either.
 #include "backends/cudalike/driver/driver_use.h"
 
 #include "base/clock.h"
@@ -15,7 +15,7 @@
 #define PATIENCE_NS UINT64_C(100000000)
 
 static _Atomic uint32_t users;
-static _Atomic uint64_t ended;  // when; 0: not yet
+static _Atomic uint64_t ended;  // time of the end; 0: not yet
 static pid_t owner;
 static _Thread_local bool is_of_library;
 
@@ -63,7 +63,7 @@ rnl_status driver_use_fail(void)
                 "streams any more");
 }
 
-// A child of a fork has none of the threads.
+// After a fork the child has none of the threads, so the handler does nothing.
 static void end_use(void)
 {
     if (getpid() != owner)

@@ -1,4 +1,4 @@
-// What the backend keeps of a context, and calls that need no more.
+// The backend's part of a context, and helpers that need only the context.
 #pragma once
 
 #include "backends/cudalike/driver/driver.h"
@@ -8,17 +8,17 @@ struct marker;
 struct host_words;
 struct gpu_context;
 
-// Markers that are not in use: vendor events to be recorded again.
+// Unused markers, whose vendor events can be recorded again.
 struct marker_list {
-    struct lock lock;  // guards it
+    struct lock lock;  // guards the list
     struct marker *first;
 };
 
-// What rooms below call of rooms above them.
+// Functions of higher rooms that lower rooms call.
 struct gpu_hooks {
     void *(*progress)(void *unused);           // progress_run
     void (*context_end)(struct gpu_context *gpu);
-    // graph.h and batch.h.
+    // The functions of graph.h and batch.h.
     void (*graph_lock)(struct stream *stream, struct op *op);
     bool (*graph_prepares)(const struct op *op);
     int (*graph_launch)(struct stream *stream, struct op *op, bool *out_over);
@@ -34,25 +34,27 @@ struct gpu_context {
     const struct driver *driver;
     const struct gpu_hooks *hooks;
     int device;
-    void *handle;             // the device's primary context, or an adopted one
-    bool foreign;             // that is not ours to release
+    void *handle;             // the primary context, or an adopted one
+    bool foreign;             // adopted, not primary: never released
     bool flushes;             // waits can flush remote writes
-    _Atomic bool prints;      // kernels of it may
-    void *own_stream;         // for frees that are in no stream's order
-    void *copy_stream;        // for copies that the progress thread does
+    _Atomic bool prints;      // its kernels may print
+    void *own_stream;         // for frees in no stream's order
+    void *copy_stream;        // for copies by the progress thread
     void *_Atomic decider;    // a kernel of the library's own (plan.h)
     struct context *owner;
-    // Not in the cache line of what launches look at: it is written to.
-    _Alignas(64) struct marker_list markers[2];  // without and with timing
-    struct gpu_context *next;  // idle_free.c's: in the list of all
+    _Atomic uint32_t spares;  // plans that executable graphs keep
+    // Not in the cache line that launches read, because the lists are written
+    // to.
+    _Alignas(64) struct marker_list markers[2];  // without, with timing
+    struct gpu_context *next;  // in idle_free.c's list
     struct lock lock;         // guards all below
-    struct lane *lanes;       // for copies of ordinary memory, not in use
-    struct bounce *bounces;   // the same for little
+    struct lane *lanes;       // unused, for copies of ordinary memory
+    struct bounce *bounces;   // the same for small copies
     struct idle_free *idle_frees;  // for when the device is idle
     struct host_words_page *pages;
     struct host_words *free_words;
     void *decider_module;
-    rnl_deleter_fn deleter;   // of an adopted one, called when all is over
+    rnl_deleter_fn deleter;   // called last, for an adopted context
     void *user_data;
 };
 
@@ -69,7 +71,7 @@ call_of(const struct gpu_context *gpu)
 
 // --- The current context: left as found ------------------------------------
 
-// Makes the context current for this thread; gives what was before, for
+// Makes the context current for this thread. Returns the previous context, for
 // current_back.
 void *current_enter(const struct gpu_context *gpu);
 static inline void current_back(const struct gpu_context *gpu, void *before)
@@ -78,29 +80,30 @@ static inline void current_back(const struct gpu_context *gpu, void *before)
         call_of(gpu)->context_set(before);
 }
 
-// The same around launches, records, waits for events and looks at streams and
-// events, which newer drivers do whatever context is current: they know it by
-// the handle. Making one current takes as long as half a record, and threads
-// that do it at once wait for each other.
+// The same around launches, records, waits for events and queries of streams
+// and events. Newer drivers find the context by the handle, whatever context is
+// current. Making a context current takes as long as half a record, and threads
+// that do so at once wait for each other.
 static inline void *handle_enter(const struct gpu_context *gpu)
 {
     return gpu->driver->handles_suffice ? gpu->handle : current_enter(gpu);
 }
 
-// A stream for the library's own copies. Streams share the device's hardware
-// queues (8, or CUDA_DEVICE_MAX_CONNECTIONS), where one that waits holds up
-// those behind it, and users' streams wait for these copies: the priority keeps
-// them apart.
+// Creates a stream for the library's own copies, with the highest priority.
+// Streams share the device's hardware queues (8, or
+// CUDA_DEVICE_MAX_CONNECTIONS), where a waiting stream blocks the streams
+// behind. Users' streams wait for these copies: the priority keeps both kinds
+// apart.
 int gpu_create_aside(const struct gpu_context *gpu, void **out_stream);
 
 // --- Failing ---------------------------------------------------------------
 
-// Records that the driver refused `what` with `code`, where a context is not
-// needed or not there yet. Returns the status.
+// Records that the driver refused `what` with `code`, if a context is not
+// needed or does not exist yet. Returns the status.
 rnl_status driver_fail_early(const struct driver *driver, int code,
                              const char *what);
 
-// Old drivers lack what streams need to ask the progress thread.
+// True unless the driver is too old for the words of the host queue.
 static inline bool host_queue_is_supported(const struct gpu_context *gpu)
 {
     return gpu->driver->points != NULL;

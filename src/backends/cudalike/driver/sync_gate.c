@@ -1,10 +1,14 @@
-// Loading code, and giving page-locked memory back at once, wait for the whole
-// device, and hold up what other threads ask of the driver meanwhile. A copy of
-// ordinary memory that a stream waits for must not be among those: so such a
-// call begins when no copy is under way, and none begins before it is over.
-// What the device waits for already is under way from then on, though nobody
-// copies yet. Nor must the progress thread be, which lets streams on: it looks
-// no further meanwhile than at what the host has to do.
+// The sync gate keeps calls that wait for the whole device apart from copies by
+// the host. Loading code, and freeing page-locked memory at once, wait for the
+// whole device and meanwhile block further calls of the driver. A copy of
+// ordinary memory that a stream waits for must not be blocked, because the
+// device then never becomes idle.
+//
+// So a call begins only while no copy is under way, and no copy begins before
+// the call is over. A copy that the device already waits for counts as under
+// way, even before a thread starts the copy. The progress thread must not be
+// blocked either, because it lets streams continue: during a call it looks only
+// at the work of the host.
 #include "backends/cudalike/driver/sync_gate.h"
 
 #include "backends/cudalike/driver/gpu_context.h"
@@ -15,10 +19,10 @@
 #define DEVICES 64
 
 struct gate {
-    struct lock lock;  // guards the numbers
+    struct lock lock;  // guards the counts
     uint32_t copies, calls;
-    uint32_t looks;    // of the progress thread
-    uint32_t near;     // calls that only wait for these, or have begun
+    uint32_t looks;    // by the progress thread
+    uint32_t near;     // calls that wait only for looks, or have begun
     uint32_t inside;   // calls that have begun
     _Atomic uint32_t news;
 };
@@ -45,7 +49,7 @@ static void change(struct gate *gate, uint32_t *number, int by)
     futex_wake(&gate->news, INT32_MAX);
 }
 
-// Unless there are calls of the kind that `in_its_way` counts.
+// Counts in `number` unless `in_its_way` counts calls.
 static bool begin(struct gate *gate, uint32_t *number,
                   const uint32_t *in_its_way)
 {
@@ -112,7 +116,7 @@ bool sync_gate_has_copies(const struct gpu_context *gpu)
     return copies;
 }
 
-// `*near`: whether it is counted there.
+// `*near`: whether the call is counted in gate->near.
 static bool has_begun(struct gate *gate, bool waits_for_copies, bool *near)
 {
     lock_take(&gate->lock);

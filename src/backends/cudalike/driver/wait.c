@@ -1,5 +1,5 @@
-// Waiting for the driver without its own waits, which burn a core however long
-// they take, and know no time limit.
+// Waits for the driver without the driver's own waits, which burn a core for
+// the whole time and know no time limit.
 #include "backends/cudalike/driver/wait.h"
 
 #include "backends/cudalike/driver/driver_use.h"
@@ -9,8 +9,8 @@
 
 #include <sched.h>
 
-#define SPIN_NS UINT64_C(50000)       // what is not waited for any other way
-#define SPIN_MOST_NS UINT64_C(500000) // as long as a nap may come late, often
+#define SPIN_NS UINT64_C(50000)       // minimum of each spin
+#define SPIN_MOST_NS UINT64_C(500000) // naps often end this late
 #define NAP_LEAST_NS UINT64_C(20000)
 #define NAP_MOST_NS UINT64_C(250000)
 #define ENDING_NS UINT64_C(500000000)
@@ -36,7 +36,7 @@ bool wait_spins(const struct wait *wait)
     return wait->past < SPIN_NS;
 }
 
-// A sixteenth of the time that has passed.
+// A sixteenth of the time that has passed, within limits.
 uint64_t wait_nap(const struct wait *wait)
 {
     uint64_t length = wait->past / 16;
@@ -56,8 +56,8 @@ static void nap(uint64_t duration_ns, uint64_t deadline)
     futex_wait(&never, 0, end < deadline ? end : deadline);
 }
 
-// What was over before tells nothing. Of several threads that end a wait at the
-// same time each is remembered.
+// A wait that was over at once teaches nothing. If several threads end a wait
+// at the same time, each duration is kept.
 void waits_learn(struct waits *last, uint64_t took_ns)
 {
     if (took_ns == 0)

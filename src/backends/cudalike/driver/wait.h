@@ -1,4 +1,4 @@
-// How a wait for the driver goes on (wait.c): spinning, or sleeping a little.
+// The progress of a wait for the driver (wait.c): spinning, or short sleeps.
 #pragma once
 
 #include <runnel/base.h>
@@ -9,29 +9,29 @@
 
 #define WAITS_KEPT 4  // a power of 2
 
-// How long the last waits for something took; 0: not known.
+// The durations of the last waits for a subject; 0: unknown.
 struct waits {
     _Atomic uint32_t took_us[WAITS_KEPT];
     _Atomic uint32_t next;
 };
 
-// One wait under way. It is often like one of the last ones of its subject:
-// around the times when it is likely to end it is looked for all the time.
+// A wait under way. A wait often takes as long as one of the last waits for the
+// same subject, so the waiting thread spins around these times.
 struct wait {
     rnl_sync_policy policy;
-    uint64_t past;                              // ns since it began
-    uint64_t from[WAITS_KEPT], to[WAITS_KEPT];  // when its end is expected
+    uint64_t past;                              // ns since the begin
+    uint64_t from[WAITS_KEPT], to[WAITS_KEPT];  // expected ends
 };
 
 void wait_expect(struct wait *wait, const struct waits *last);
 bool wait_spins(const struct wait *wait);
-// In ns; longer the longer it goes on, but not into a time when the end is
-// expected.
+// Length of the next nap in ns. The length grows with the time that has passed,
+// but a nap ends before the next expected end.
 uint64_t wait_nap(const struct wait *wait);
 void waits_learn(struct waits *last, uint64_t took_ns);
 
-// Asks `query` again and again until it does not say RNL_NOT_READY (wait.c).
-// `last`: kept with what is waited for.
+// Calls `query` until the result is not RNL_NOT_READY (wait.c). `last`: the
+// durations kept with the subject.
 rnl_status gpu_poll(rnl_status (*query)(void *), void *subject,
                     rnl_sync_policy policy, uint64_t deadline,
                     struct waits *last);

@@ -24,7 +24,7 @@ static bool has_news(struct task_queue *queue, uint32_t seen)
     return atomic_load_explicit(&queue->news, memory_order_acquire) != seen;
 }
 
-// One that looks is enough.
+// If a thread spins already, the calling thread sleeps at once.
 static void await_news(struct task_queue *queue, uint32_t seen)
 {
     if (!atomic_exchange(&queue->spins, true)) {
@@ -35,7 +35,7 @@ static void await_news(struct task_queue *queue, uint32_t seen)
     }
     if (has_news(queue, seen))
         return;
-    op_trim();  // nobody would miss them here
+    op_trim();  // an idle thread needs no cached ops
     futex_wait(&queue->news, seen, RNL_FOREVER);
 }
 

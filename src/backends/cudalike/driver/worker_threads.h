@@ -1,26 +1,26 @@
-// Threads of the library that do what others must not be held up by.
+// Threads of the library for work that must not block the caller.
 #pragma once
 
 #include "base/thread.h"
 
 struct task {
     struct task *next;
-    void (*run)(struct task *task);  // may free it, or add it again
+    void (*run)(struct task *task);  // may free the task, or add the task again
 };
 
 struct task_queue {
     const char *thread_name;
-    unsigned most;         // threads
-    uint64_t spin_ns;      // how long one of them looks before it sleeps
-    atomic_bool spins;     // one does
+    unsigned most;         // limit of threads
+    uint64_t spin_ns;      // time for spinning before a sleep
+    atomic_bool spins;     // a thread spins
     struct lock lock;      // guards the next four
     struct task *first, *last;
-    unsigned started;      // threads …
-    unsigned idle;         // … of them without a task
+    unsigned started;      // number of threads
+    unsigned idle;         // threads without a task
     _Atomic unsigned waiting;  // tasks that no thread has taken yet
     _Atomic uint32_t news;
 };
 
 // Calls task->run on one of the queue's threads, in the order of the calls.
-// False when there is no thread and none can be started.
+// False if the queue has no thread and none can be started.
 bool task_add(struct task_queue *queue, struct task *task);

@@ -12,16 +12,16 @@
 
 #include <string.h>
 
-#define BATCH_LEAST 8  // ops; fewer are as fast one by one
+#define BATCH_LEAST 8  // ops; a shorter run is as fast op by op
 #define BATCHES 16
 #define SEEN 64
 
-// A driver node and what it does by now.
+// A driver node and its present parameters.
 struct batch_node {
     void *node;
     enum piece_kind kind;
-    uint64_t form;      // what does not change
-    void *values;       // of a kernel's arguments, at its offsets
+    uint64_t form;      // the part that never changes
+    void *values;       // arguments of a kernel, at their offsets
     size_t size;
     union {
         struct driver_kernel_node kernel;  // without pointers to arguments
@@ -30,33 +30,35 @@ struct batch_node {
     };
 };
 
-// A chain of nodes of certain kinds, functions and forms of fills, with any
-// parameters.
+// A chain of driver nodes. Their kinds, their functions and the forms of their
+// fills are fixed; their parameters may change.
 struct batch {
-    uint64_t shape;     // a hash of them
-    uint64_t values;    // and one of the parameters by now
-    uint64_t used;      // when it was used last
+    uint64_t shape;     // hash of the fixed part
+    uint64_t values;    // hash of the present parameters
+    uint64_t used;      // clock at the last use
     void *graph, *exec;
     struct batch_node *nodes;
     size_t count;
 };
 
-// The last hashes that had no graph: what comes but once is not worth one.
+// The last hashes without a graph. A shape that comes only once is not worth a
+// graph.
 struct seen {
     uint64_t hashes[SEEN];
     size_t next;
 };
 
 struct batches {
-    uint64_t clock;                // counts what came, with a graph or not
-    struct batch *items[BATCHES];  // NULL: none yet
+    uint64_t clock;                // counts runs of ops, with a graph or not
+    struct batch *items[BATCHES];  // NULL: still empty
     struct seen shapes, values;
 };
 
-// --- Which ------------------------------------------------------------------
+// --- Shapes -----------------------------------------------------------------
 
-// Whether it is one node, or a few, that can be given other parameters, and
-// needs neither the progress thread nor the op's payload once it is submitted.
+// True if the op becomes one or a few driver nodes whose parameters can be
+// changed. After the submission, neither the progress thread nor the op's
+// payload may be needed.
 static bool is_suitable(const struct op *op)
 {
     switch (op->kind) {
@@ -78,7 +80,7 @@ struct shape {
     size_t count;
 };
 
-// A function's id, since the driver's handles are used again.
+// A kernel's form is its function's id, because the driver reuses handles.
 static uint64_t form_of(const struct piece *piece)
 {
     if (piece->kind == PIECE_KERNEL)
@@ -92,7 +94,7 @@ static void fold(uint64_t *hash, uint64_t key)
     *hash ^= *hash >> 29;
 }
 
-// Nearly all values are of two sizes; it is done for each operation.
+// Nearly all values are 4 or 8 bytes long. This runs for each operation.
 static inline uint64_t word_of(const void *value, size_t size)
 {
     uint64_t word = 0;
@@ -146,7 +148,7 @@ static size_t count_suitable(const struct op *first)
     return count;
 }
 
-// --- Making -----------------------------------------------------------------
+// --- Making batches ---------------------------------------------------------
 
 static void batch_free(struct gpu_context *gpu, void *subject)
 {
@@ -162,7 +164,8 @@ static void batch_free(struct gpu_context *gpu, void *subject)
     mem_release(batch, sizeof *batch);
 }
 
-// Launches of it may be under way.
+// The batch is freed on an idle device, because launches of the batch may be
+// under way.
 static void give_away(struct context *context, struct batch **place)
 {
     if (*place)
@@ -170,7 +173,7 @@ static void give_away(struct context *context, struct batch **place)
     *place = NULL;
 }
 
-// Copies the arguments; true when they were others before.
+// Copies the arguments. True if an argument has changed.
 static bool store_arguments(struct batch_node *node,
                             const struct op_kernel *kernel)
 {
@@ -187,7 +190,7 @@ static bool store_arguments(struct batch_node *node,
     return changed;
 }
 
-// The same for all that the node does.
+// Stores the parameters of any kind of node. True if a parameter has changed.
 static bool store(struct batch_node *node, const struct piece *piece)
 {
     struct driver_kernel_node kernel;
@@ -290,9 +293,9 @@ static int batch_make(struct context *context, struct batch *batch,
     return code;
 }
 
-// --- Using ------------------------------------------------------------------
+// --- Using batches ----------------------------------------------------------
 
-#define ANOTHER (-1)  // besides the driver's codes: of another shape after all
+#define ANOTHER (-1)  // no driver code: the shape differs after all
 
 static int set_piece(struct piece *piece, void *argument)
 {
@@ -318,7 +321,7 @@ static int set_piece(struct piece *piece, void *argument)
                 : call->exec_set_kernel(exec, node->node, &piece->kernel);
 }
 
-// Whether it came before.
+// True if the hash is already listed; otherwise lists the hash.
 static bool was_seen(struct seen *seen, uint64_t hash)
 {
     for (size_t i = 0; i < SEEN; i++)
@@ -328,17 +331,19 @@ static bool was_seen(struct seen *seen, uint64_t hash)
     return false;
 }
 
-// Takes the place that was used less recently.
+// Sets `*older` to the place that was used less recently.
 static void keep_older(struct batch ***older, struct batch **place)
 {
     if (!*older || (**older && (!*place || (*place)->used < (**older)->used)))
         *older = place;
 }
 
-// The place of one that will do, or for one to be made. NULL: the ops are to be
-// given one by one. One of the same shape will do, but to set what is different
-// takes time: what comes with the same parameters again has one of its own, if
-// none that is in use has to go for it.
+// Returns the place of a batch to launch, or an empty place for a new batch.
+// NULL: the ops are to be submitted one by one.
+//
+// A batch of the same shape is enough, but each changed parameter costs a
+// driver call. Parameters that come again get a batch of their own, unless a
+// batch in recent use would have to go.
 static struct batch **find(struct context *context, struct batches *batches,
                            const struct shape *shape)
 {
@@ -361,7 +366,8 @@ static struct batch **find(struct context *context, struct batches *batches,
     return oldest;
 }
 
-// Makes it, or changes it, to do what the ops do; 0 or a code.
+// Makes the batch, or sets its parameters to those of the ops. Returns 0 or a
+// code.
 static int prepare(struct context *context, struct batch **place,
                    const struct shape *shape, const struct op *first,
                    size_t count)
@@ -375,7 +381,7 @@ static int prepare(struct context *context, struct batch **place,
                   : gpu_of(context)->driver->out_of_memory;
 }
 
-// False when nothing was given to the driver.
+// False if nothing was submitted.
 static bool give(struct stream *stream, struct batches *batches,
                  const struct op *first, size_t count)
 {
@@ -408,7 +414,7 @@ size_t gpu_batch_give(struct stream *stream, const struct op *first,
     struct gpu_stream *own = gpu_stream_of(stream);
     size_t count = count_suitable(first);
     *out_alone = count > 0 ? count : 1;
-    // Nodes do not heed the stream's attributes.
+    // Graph nodes ignore the attributes of the stream.
     if (count < BATCH_LEAST || own->applied != 0)
         return 0;
     if (!own->batches)

@@ -1,12 +1,13 @@
-// The kernel in front of an IF or WHILE, and at the end of a WHILE's body: it
-// hands the number in memory to the driver, which has no other way to look at
-// it.
+// The kernel in front of an IF, WHILE or SWITCH, and at the end of a WHILE's
+// body. The kernel hands the number in memory to the driver, which cannot read
+// that number by itself.
 #include "backends/cudalike/driver/driver.h"
 #include "backends/cudalike/driver/gpu_context.h"
 #include "backends/cudalike/driver/sync_gate.h"
 #include "backends/cudalike/graph/plan.h"
 
-// In the oldest language that all devices with such nodes take.
+// PTX of an old version and target, which all devices with conditional nodes
+// accept.
 static const char source[] =
     ".version 6.0\n"
     ".target sm_50\n"
@@ -30,7 +31,7 @@ static const char source[] =
     "    ret;\n"
     "}\n";
 
-// True when nobody else was faster.
+// True if no thread has installed the module earlier.
 static bool install(struct gpu_context *gpu, void *module, void *function)
 {
     lock_take(&gpu->lock);

@@ -1,5 +1,5 @@
-// Changes of an executable graph: in place where the driver takes them, else by
-// another plan.
+// Changes of an executable graph: in place if the driver accepts the change,
+// otherwise by another plan.
 #include "backends/cudalike/driver/driver.h"
 #include "backends/cudalike/driver/gpu_context.h"
 #include "backends/cudalike/graph/graph.h"
@@ -17,12 +17,13 @@
 
 #include <string.h>
 
-#define NOT_IN_PLACE (-1)  // besides the driver's codes
+#define NOT_IN_PLACE (-1)  // no driver code
 
 // --- Launches under way -----------------------------------------------------
 
-// The stream of the last launch while that is under way, referenced; NULL: all
-// are over, since each waits for the one before.
+// Returns the stream of the last launch while that launch is under way,
+// referenced. NULL: all launches are over, since each waits for the previous
+// launch.
 static struct stream *under_way_locked(struct graph_exec *exec)
 {
     ASSERT(lock_is_held(&exec_gpu(exec)->lock));
@@ -35,7 +36,7 @@ static struct stream *under_way_locked(struct graph_exec *exec)
 
 // --- Changing in place ------------------------------------------------------
 
-// Sets a step's driver nodes, one after the other.
+// Sets the driver nodes of a step one by one, in order.
 struct setter {
     struct context *context;
     struct gpu_plan *plan;
@@ -96,7 +97,7 @@ static bool has_work(rnl_node_kind kind)
            kind == RNL_NODE_FILL || kind == RNL_NODE_VALUES;
 }
 
-static int set_recipe(struct context *context, const struct step *step,
+static int set_params(struct context *context, const struct step *step,
                       const struct node_params *node_params)
 {
     struct setter setter = {context, step->plan, step, 0};
@@ -123,33 +124,35 @@ static int set_enabled(struct context *context, const struct step *step,
     return code;
 }
 
-// Tells the driver that the step is another, or is as it was.
+// Gives the driver the parameters and the state of the step: the new ones, or
+// the old ones again.
 static int tell(struct context *context, const struct step *step,
                 const struct node_params *node_params, bool enabled,
                 bool switches, bool changes)
 {
     int code = switches ? set_enabled(context, step, enabled) : 0;
-    // What is enabled has forgotten what it was given (CUDA driver 580.159).
+    // A node that is enabled has lost its parameters (CUDA driver 580.159).
     if (code == 0 && (changes || (switches && enabled)))
         code = step->fixed ? NOT_IN_PLACE
-                           : set_recipe(context, step, node_params);
+                           : set_params(context, step, node_params);
     return code;
 }
 
-// The step itself is as before.
+// Tells the driver the new state of the step. The step itself stays unchanged.
 static int set_step(struct context *context, const struct step *step,
                     const struct node *node, bool enabled)
 {
     if (!has_work(step->kind))
         return 0;
     if (!step->enabled && !enabled && !gpu_step_switches(step))
-        return 0;  // the driver has no node of it
+        return 0;  // no driver node exists
     return tell(context, step, node->node_params, enabled,
                 step->enabled != enabled,
                 step->node_params != node->node_params);
 }
 
-// Undoes set_step as far as it got; the driver took these once.
+// Undoes set_step, even if set_step stopped halfway. The driver accepted the
+// old parameters before.
 static void unset_step(struct context *context, const struct step *step,
                        const struct node *node)
 {
@@ -172,16 +175,16 @@ static void commit_step(struct step *step, const struct node *node,
 
 // --- Changing a node, or all ------------------------------------------------
 
-// Nodes with their steps, in the order of both.
+// A walk over nodes together with their steps, in the same order.
 struct walk {
     struct context *context;
     struct gpu_plan *plan;
     struct step *next;
     int (*visit)(struct walk *, struct step *, const struct node *);
-    uint32_t left;  // steps to go before it ends
+    uint32_t left;  // steps to go before the end
     int code;
-    size_t changes;  // node_params_list that are exchanged
-    struct node_params_list *old;
+    size_t changes;  // node_params that are exchanged
+    struct exec_references *old;
 };
 
 static bool walk_node(struct walk *walk, const struct node *node)
@@ -234,7 +237,7 @@ static int visit_keep(struct walk *walk, struct step *step,
                       const struct node *node)
 {
     if (step->node_params != node->node_params)
-        recipes_add(walk->old, node_params_ref(step->node_params));
+        exec_references_add(walk->old, node_params_ref(step->node_params));
     return 0;
 }
 
@@ -246,8 +249,8 @@ static uint32_t step_of(const struct graph *graph, uint32_t index)
     return step;
 }
 
-// Visits the steps of one node, or of all; the first `most` of them. Returns
-// how many it came to.
+// Visits the first `most` steps of a node, or of all nodes if `index` is
+// UINT32_MAX. Returns the number of steps that were reached.
 static uint32_t walk_steps(struct graph_exec *exec, uint32_t index,
                            uint32_t most, struct walk *walk)
 {
@@ -266,7 +269,8 @@ static uint32_t walk_steps(struct graph_exec *exec, uint32_t index,
     return (uint32_t)(walk->next - plan->steps) - first;
 }
 
-// Before they are exchanged: that cannot fail any more.
+// Keeps the node_params that launches under way may use. This runs before the
+// exchange, because the exchange can no longer fail.
 static rnl_status keep_used_locked(struct graph_exec *exec, uint32_t index)
 {
     ASSERT(lock_is_held(&exec_gpu(exec)->lock));
@@ -274,28 +278,28 @@ static rnl_status keep_used_locked(struct graph_exec *exec, uint32_t index)
     walk_steps(exec, index, UINT32_MAX, &walk);
     if (walk.changes == 0)
         return RNL_OK;
-    walk.old = recipes_new(walk.changes);
+    walk.old = exec_references_new(walk.changes);
     if (!walk.old)
         return fail(RNL_ERROR_OUT_OF_MEMORY,
                     "there is no memory to change a graph that runs");
     walk.visit = visit_keep;
     walk_steps(exec, index, UINT32_MAX, &walk);
-    recipes_drop_behind(walk.old, exec_gpu(exec)->last);
+    exec_references_retire(walk.old, exec_gpu(exec)->last);
     return RNL_OK;
 }
 
-// Other inner graphs have other steps.
+// A node with other inner graphs has other steps, so only another plan will do.
 static bool may_change_in_place(const struct graph_exec *exec, uint32_t index)
 {
     return index == UINT32_MAX || !exec->snapshot->nodes[index].inner;
 }
 
 // --- Spare plans -------------------------------------------------------------
-//
-// A plan that was exchanged for another one stays with its executable graph. It
-// is told every change but those of fills that are enabled or disabled, so it
-// can be exchanged back without a new executable graph of the driver's, for
-// which a context has room only while its device is idle.
+// A plan that was exchanged for another plan stays with its executable graph as
+// a spare plan. A spare plan is told every change but the enabling and
+// disabling of steps that the driver cannot switch. So the exchange back needs
+// no new executable graph of the driver's. For a new graph, a context has room
+// only while its device is idle.
 
 static bool keeps_state(const struct step *step)
 {
@@ -340,7 +344,7 @@ static int visit_spare(struct graph_exec *exec, uint32_t index,
     return walk.code;
 }
 
-// Gives up the plan's reference; launches under way may have others.
+// Gives up this reference to the plan; launches under way may hold more.
 static void drop_plan(struct graph_exec *exec, struct gpu_plan *plan)
 {
     struct gpu_exec *own = exec_gpu(exec);
@@ -357,17 +361,26 @@ static void drop_spare(struct graph_exec *exec, uint32_t index)
 {
     struct gpu_plan **spares = exec_gpu(exec)->spares;
     drop_plan(exec, spares[index]);
+    COUNT_DOWN(&gpu_of(context_of(exec))->spares);
     for (; index + 1 < SPARE_PLANS; index++)
         spares[index] = spares[index + 1];
     spares[index] = NULL;
 }
 
-// The newest comes first, and the oldest is dropped for it.
+// Puts the plan first, as the newest. The oldest spare plan is dropped for
+// room. A context keeps few spare plans, since the driver has room for graphs
+// by context.
 static void add_spare(struct graph_exec *exec, struct gpu_plan *plan)
 {
     struct gpu_plan **spares = exec_gpu(exec)->spares;
+    _Atomic uint32_t *count = &gpu_of(context_of(exec))->spares;
     if (spares[SPARE_PLANS - 1])
         drop_spare(exec, SPARE_PLANS - 1);
+    if (atomic_fetch_add(count, 1) >= SPARE_PLANS_OF_CONTEXT) {
+        COUNT_DOWN(count);
+        drop_plan(exec, plan);
+        return;
+    }
     memmove(spares + 1, spares, (SPARE_PLANS - 1) * sizeof *spares);
     spares[0] = plan;
 }
@@ -378,7 +391,7 @@ void gpu_exec_drop_spares(struct graph_exec *exec)
         drop_spare(exec, 0);
 }
 
-// Those that refuse the change are of no use any more.
+// A spare plan that refuses the change is useless from now on.
 static void tell_spares(struct graph_exec *exec, uint32_t index)
 {
     struct gpu_plan **spares = exec_gpu(exec)->spares;
@@ -389,7 +402,7 @@ static void tell_spares(struct graph_exec *exec, uint32_t index)
             drop_spare(exec, i);
 }
 
-// Takes the spare plan that does what the snapshot says; NULL: there is none.
+// Takes the spare plan that matches the snapshot; NULL: no spare plan matches.
 static struct gpu_plan *take_spare(struct graph_exec *exec)
 {
     struct gpu_plan **spares = exec_gpu(exec)->spares;
@@ -406,29 +419,33 @@ static struct gpu_plan *take_spare(struct graph_exec *exec)
 
 // --- Another plan -----------------------------------------------------------
 
-// NULL after recording the failure. The stream's lock is not taken: who has it
-// may be waiting for the exec's.
+// Returns NULL after recording the failure. This function does not take the
+// stream's lock, because its holder may be waiting for the exec's lock.
 static struct marker *record_end(struct stream *last)
 {
     int code = 0;
-    struct marker *made = stream_refuse_captured(last) == RNL_OK  // by others
+    // The stream may be captured through the driver by code outside the
+    // library.
+    struct marker *made = stream_refuse_captured(last) == RNL_OK
                               ? marker_record(last, &code) : NULL;
     if (code != 0)
         driver_fail(stream_context(last), code, "to change a graph");
     return made;
 }
 
-// Where launches under way end: the next plan's come after them.
+// Marks the end of the launches under way; launches of the next plan wait for
+// this marker.
 static rnl_status mark_end_locked(struct graph_exec *exec, struct stream *last)
 {
     ASSERT(lock_is_held(&exec_gpu(exec)->lock));
     struct gpu_exec *own = exec_gpu(exec);
     uint64_t launch = own->last.value;
-    // With one there was no launch since.
+    // If `old_end` is set, the graph was not launched since the last exchange.
     if (own->old_end || stream_fence_of(last, launch, &own->old_end))
         return RNL_OK;
     struct marker *made = record_end(last);
-    // Meanwhile one may have been left in front of that, or the launch be over.
+    // During the record, a thread may have left a closer graph fence, or the
+    // launch may have ended. Then the recorded marker is dropped.
     if (stream_fence_of(last, launch, &own->old_end))
         marker_drop(context_of(exec), made);
     else if (!(own->old_end = made))
@@ -436,8 +453,8 @@ static rnl_status mark_end_locked(struct graph_exec *exec, struct stream *last)
     return RNL_OK;
 }
 
-// The plan is made without the lock: that may have to wait for copies, and who
-// does those may wait for the lock.
+// Makes the plan without the exec's lock. Making a plan may wait for copies,
+// and the copying thread may wait for the exec's lock.
 static rnl_status exchange(struct graph_exec *exec, bool same_steps)
 {
     struct gpu_exec *own = exec_gpu(exec);
@@ -463,7 +480,8 @@ static rnl_status exchange(struct graph_exec *exec, bool same_steps)
     return status;
 }
 
-// `*out_done` false: it cannot be, and all is as before.
+// `*out_done` is false if the driver refuses the change; then everything is as
+// before.
 static rnl_status change_in_place(struct graph_exec *exec, uint32_t index,
                                   bool *out_done)
 {
@@ -498,7 +516,7 @@ rnl_status gpu_exec_change(struct graph_exec *exec, uint32_t index)
     if (status == RNL_OK && !done)
         status = exchange(exec, same_steps);
     if (status != RNL_OK)
-        gpu_exec_drop_spares(exec);  // they were told the change
+        gpu_exec_drop_spares(exec);  // spares know the failed change
     current_back(gpu, before);
     return status;
 }

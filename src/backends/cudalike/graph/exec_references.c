@@ -1,5 +1,5 @@
-// Recipes that launches under way may use, though their graph has others by
-// now or is gone.
+// Keeps node_params that launches under way may use, after their graph was
+// changed or released.
 #include "backends/cudalike/driver/worker_threads.h"
 #include "backends/cudalike/graph/plan.h"
 #include "backends/cudalike/timeline/gpu_stream.h"
@@ -7,53 +7,53 @@
 #include "backends/cudalike/timeline/timeline.h"
 #include "core/graph/node_params.h"
 
-struct node_params_list {
+struct exec_references {
     struct retired entry;
     size_t count, most;
     struct node_params *items[];  // shared
 };
 
-struct node_params_list *recipes_new(size_t most)
+struct exec_references *exec_references_new(size_t most)
 {
-    struct node_params_list *node_params_list = mem_allocate(
-        sizeof *node_params_list + most * sizeof *node_params_list->items);
-    if (node_params_list)
-        node_params_list->most = most;
-    return node_params_list;
+    struct exec_references *references = mem_allocate(
+        sizeof *references + most * sizeof *references->items);
+    if (references)
+        references->most = most;
+    return references;
 }
 
-void recipes_add(struct node_params_list *node_params_list,
-                 struct node_params *shared)
+void exec_references_add(struct exec_references *references,
+                         struct node_params *shared)
 {
-    node_params_list->items[node_params_list->count++] = shared;
+    references->items[references->count++] = shared;
 }
 
-void recipes_drop(struct node_params_list *node_params_list)
+void exec_references_drop(struct exec_references *references)
 {
-    for (size_t i = 0; i < node_params_list->count; i++)
-        node_params_unref(node_params_list->items[i]);
-    mem_release(node_params_list,
-                sizeof *node_params_list +
-                    node_params_list->most * sizeof *node_params_list->items);
+    for (size_t i = 0; i < references->count; i++)
+        node_params_unref(references->items[i]);
+    mem_release(references,
+                sizeof *references +
+                    references->most * sizeof *references->items);
 }
 
 static void drop(struct task *task)
 {
-    recipes_drop((struct node_params_list *)task);
+    exec_references_drop((struct exec_references *)task);
 }
 
-// It may free memory by a call that waits for the device.
+// The reaper drops the list, because that may free memory by a driver call that
+// waits for the device.
 static void end(struct task *task)
 {
     reaper_give(task, drop);
 }
 
-void recipes_drop_behind(struct node_params_list *node_params_list,
-                         struct point last)
+void exec_references_retire(struct exec_references *references,
+                            struct point last)
 {
     if (!point_is_reached(last))
-        timeline_retire(last.timeline, last.value, &node_params_list->entry,
-                        end);
+        timeline_retire(last.timeline, last.value, &references->entry, end);
     else
-        recipes_drop(node_params_list);
+        exec_references_drop(references);
 }

@@ -19,8 +19,9 @@
 
 #include <string.h>
 
-// Those that wait for events, or for the progress thread's copies, may wait for
-// what others wait for.
+// True if launches of the plan may block. Host functions, values and a WHILE
+// block by themselves. A plan with waits for events or with copies of the host
+// may wait for anything that those events and copies wait for.
 static bool may_block(const struct gpu_plan *plan)
 {
     const unsigned by_itself = 1u << RNL_NODE_HOST_FUNCTION |
@@ -57,7 +58,8 @@ void gpu_exec_finish(struct graph_exec *exec)
     struct gpu_exec *own = exec_gpu(exec);
     marker_drop(context_of(exec), own->old_end);
     gpu_exec_drop_spares(exec);
-    gpu_plan_free(own->plan, own->last);  // those it prepared keep the exec
+    // Launches with slots keep the exec, so none is under way now.
+    gpu_plan_free(own->plan, own->last);
     timeline_release(own->last.timeline);
 }
 
@@ -101,7 +103,8 @@ static int aim_record(const struct step *step, struct slot *slot)
                                          slot->marker->event);
 }
 
-// What events are to wait for is what they stand for before the launch.
+// A wait of the graph is for the point that its event stands for before the
+// launch.
 static int aim_events(struct gpu_plan *plan, struct graph_launch *launch)
 {
     int code = 0;
@@ -141,8 +144,10 @@ static int wait_for_old_end_locked(struct gpu_exec *own,
                         : 0;
 }
 
-// The driver has it wait for the last launch, wherever that was. Its own on the
-// same stream come in order without a mark.
+// Leaves a graph fence if this launch may block. Its plan may block, or the
+// driver makes the launch wait for the graph's last launch on another stream.
+// If all launches since the last fence are of this graph, the driver runs them
+// in order, and no fence is needed.
 static inline void leave_end_locked(const struct gpu_exec *own,
                                     struct stream *stream)
 {
@@ -184,8 +189,8 @@ static inline int launch_locked(struct gpu_exec *own,
     return 0;
 }
 
-// What the graph waits for and the driver was not given yet; the caller drops
-// it.
+// Returns the marker of a wait in the graph whose record is still deferred.
+// NULL: all records were submitted. The caller drops the marker.
 static struct marker *deferred_point(struct gpu_exec *own)
 {
     struct marker *found = NULL;
@@ -274,14 +279,14 @@ static int upload(struct gpu_exec *own, struct stream *stream)
     const struct driver_functions *call =
         call_of(gpu_of(stream_context(stream)));
     lock_take(&own->lock);
-    leave_end_locked(own, stream);  // it waits, too
+    leave_end_locked(own, stream);  // an upload waits for the last launch, too
     int code = call->exec_upload(own->plan->exec,
                                  gpu_stream_of(stream)->handle);
     lock_give(&own->lock);
     return code;
 }
 
-// Counts as an operation: a plan must outlive it.
+// An upload counts as an operation, because the plan must outlive the upload.
 rnl_status gpu_exec_upload(struct graph_exec *exec, struct stream *stream)
 {
     struct gpu_context *gpu = gpu_of(context_of(exec));
@@ -316,8 +321,8 @@ void gpu_graph_over(struct op *op)
 {
     struct gpu_plan *plan = op_plan(op);
     graph_launch_end(plan, op_launch(op));
-    // Without the exec's lock: who has it may be held up in the driver, by a
-    // call that waits for what the progress thread is about to do.
+    // The exec's lock is not taken here. Its holder may be blocked in a driver
+    // call that waits for the progress thread.
     if (COUNT_DOWN(&plan->references) == 1)
         gpu_plan_free(plan,
                       (struct point){stream_timeline(op->stream),

@@ -3,16 +3,17 @@
 
 #include "backends/cudalike/graph/plan.h"
 
-enum { SPARE_PLANS = 4 };
+enum { SPARE_PLANS = 4, SPARE_PLANS_OF_CONTEXT = 12 };
 
 struct gpu_exec {
-    struct lock lock;        // guards all but `spares`, and what the driver is
-                             // told of `plan`
+    struct lock lock;        // guards all but `spares`, and the calls that
+                             // change `plan` in the driver
     struct gpu_plan *plan;   // counted, by launches that it prepares
-    _Atomic bool prepares;   // it has slots; read without the lock, too
-    struct point last;       // launch; retained
-    struct marker *old_end;  // where launches of a former plan end; NULL: none
-    struct gpu_plan *spares[SPARE_PLANS];  // newest first; of who changes it
+    _Atomic bool prepares;   // the plan has slots; also read without the lock
+    struct point last;       // last launch; retained
+    struct marker *old_end;  // end of a former plan's launches, or NULL
+    struct gpu_plan *spares[SPARE_PLANS];  // newest first; the changing
+                                           // thread's own
 };
 
 static inline struct gpu_exec *exec_gpu(struct graph_exec *exec)
@@ -25,7 +26,8 @@ static inline struct context *context_of(const struct graph_exec *exec)
     return exec->object.context;
 }
 
-// Whose launches come next. With the exec's lock, or before anybody knows it.
+// Makes the plan the source of the next launches. The caller holds the exec's
+// lock, or no other thread knows the exec yet.
 void exec_set_plan(struct gpu_exec *own, struct gpu_plan *plan);
 
 rnl_status gpu_exec_init(struct graph_exec *exec);
@@ -34,21 +36,23 @@ rnl_status gpu_exec_change(struct graph_exec *exec, uint32_t index);
 void gpu_exec_drop_spares(struct graph_exec *exec);
 rnl_status gpu_exec_upload(struct graph_exec *exec, struct stream *stream);
 
-// Takes the stream's lock when the graph can be launched at once: what it waits
-// for was given to the driver.
+// Takes the stream's lock once the graph can be launched at once: the driver
+// has the records of all events that the graph waits for.
 void gpu_graph_lock(struct stream *stream, struct op *op);
 
-// Launches with the stream's lock held and its context current. `*out_over`:
-// the op is not needed any more, nor need the exec outlive the launch.
+// gpu_graph_prepares is true if each launch has slots to prepare.
+// gpu_graph_launch launches the graph. The caller holds the stream's lock, and
+// the context is current. `*out_over` is true if the op is no longer needed and
+// the exec need not outlive the launch.
 bool gpu_graph_prepares(const struct op *op);
 int gpu_graph_launch(struct stream *stream, struct op *op, bool *out_over);
 
-// True when a launch that ended too soon has host functions to be called, by a
-// thread for them.
+// True if a launch that ended too soon has host functions left to call. A
+// thread for host functions must call them.
 bool gpu_graph_owes(const struct op *op);
 
-// Calls them.
+// Calls the host functions that such a launch has left.
 void gpu_graph_call(const struct op *op);
 
-// A launch whose op was needed is over: drops what it has kept.
+// Drops everything that a launch has kept for its op, after the launch is over.
 void gpu_graph_over(struct op *op);

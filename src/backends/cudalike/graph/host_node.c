@@ -81,8 +81,9 @@ static void call(const struct node_params *node_params, rnl_status status)
     callback_end();
 }
 
-// Launches of one executable graph never overlap, so the driver comes to a node
-// in their order. What it comes to after the device was lost is over already.
+// Launches of one executable graph never overlap, so the driver reaches a node
+// in the order of launches. A node that the driver reaches after the device was
+// lost is already over.
 static struct node_params *arrive(const struct host_work *work,
                              rnl_status *out_status)
 {
@@ -111,7 +112,8 @@ void host_node_run(void *number)
     rnl_status status = RNL_OK;
     lock_take(&lists_lock);
     const struct host_work *work = *place_locked((uintptr_t)number);
-    // Of a device that is lost meanwhile nobody is told before it is over.
+    // The copy is counted from here on. If the device is lost meanwhile, waits
+    // end only after the copy, which uses the caller's memory.
     if (work && work->part != HOST_CALLS) {
         copies = gpu_of(work->step->plan->context);
         sync_gate_copy_enter(copies);
@@ -152,7 +154,8 @@ struct graph_launch *graph_launch_new(struct gpu_plan *plan,
     return launch;
 }
 
-// Of what did not arrive, functions are called nevertheless.
+// True if the slot's host function must still be called, though the driver
+// never reached its node.
 static bool must_be_called_locked(const struct gpu_plan *plan,
                                   const struct graph_launch *launch,
                                   uint32_t slot)
@@ -192,7 +195,8 @@ void graph_launch_end(struct gpu_plan *plan, struct graph_launch *launch)
     mem_release(launch, size_of(launch->count));
 }
 
-// They keep their node_params_list: what ends with those may hold up who calls.
+// The slots keep their node_params here, because dropping them may block the
+// calling thread.
 void graph_launch_call(struct gpu_plan *plan, struct graph_launch *launch)
 {
     for (uint32_t i = 0; i < launch->count; i++) {

@@ -1,4 +1,4 @@
-// From a snapshot to the driver's executable graph.
+// Builds the driver's executable graph from a snapshot.
 #include "backends/cudalike/graph/plan.h"
 
 #include "backends/cudalike/driver/driver.h"
@@ -18,9 +18,9 @@
 
 #include <string.h>
 
-#define RECORDED (-1)  // besides the driver's codes: the failure is recorded
+#define RECORDED (-1)  // no driver code: the failure is recorded
 
-// Page-locked data, and what takes it back.
+// An allocation of page-locked memory, freed with the plan.
 struct pinned {
     struct pinned *next;
     void *pointer;
@@ -30,29 +30,29 @@ struct builder {
     struct gpu_plan *plan;
     const struct driver_functions *call;
     void *context;    // the driver's
-    bool priorities;  // some node has one
+    bool priorities;  // some node has a priority
 };
 
-// A graph of the snapshot while it is laid out.
+// A graph of the snapshot while its nodes are laid out.
 struct layer {
     const struct graph *graph;
     void *target;         // the driver's graph
-    void *begin;          // what nodes at its start come after; NULL: nothing
+    void *begin;          // predecessor of the first nodes, or NULL
     uint32_t first_step;
     bool body;
-    void **ends;          // by node: the driver node that ends it …
+    void **ends;          // by node: its last driver node …
     bool *kernels;        // … and whether that is a kernel
-    void **after;         // room for as many as there are nodes
+    void **after;         // room for as many as the graph has nodes
 };
 
-// A node under way: its driver nodes, one after the other.
+// A node under construction: its driver nodes in a row.
 struct chain {
     struct builder *builder;
     const struct layer *layer;
     struct step *step;
-    void *const *after;   // what the next one comes after
+    void *const *after;   // predecessors of the next driver node
     size_t after_count;
-    bool behind_kernels;  // and nothing else
+    bool behind_kernels;  // all predecessors are kernels
     void *last;
 };
 
@@ -157,7 +157,8 @@ static int pin(struct builder *builder, size_t size, void **out_pointer)
     return 0;
 }
 
-// In bodies the driver lets copies use page-locked memory only.
+// In the body of a conditional node, the driver accepts only copies of
+// page-locked memory and of the device's.
 static int prepare_body_copy(struct builder *builder, struct piece *piece)
 {
     struct driver_copy *copy = &piece->copy;
@@ -182,7 +183,7 @@ static int prepare_body_copy(struct builder *builder, struct piece *piece)
     return RECORDED;
 }
 
-// --- Adding -----------------------------------------------------------------
+// --- Adding pieces ----------------------------------------------------------
 
 static int no_values(void)
 {
@@ -283,10 +284,11 @@ static int add_function(struct chain *chain)
     return work ? add_host(chain, work) : out_of_memory(chain->builder);
 }
 
-// --- Copies and the rest ----------------------------------------------------
+// --- Copies and other work --------------------------------------------------
 
-// The driver would read ordinary memory at the launch, and hold whoever
-// launches up for what is copied to it or within the host.
+// Adds a copy in which the host takes part. The driver would read ordinary
+// memory at the launch. For a copy to such memory, or within the host, the
+// driver would block the launching thread.
 static int add_copy(struct chain *chain, const struct op *op, uint32_t index,
                     enum host_part part)
 {
@@ -477,7 +479,7 @@ static void layer_finish(struct layer *layer)
     mem_release(layer->kernels, layer->graph->count);
 }
 
-// The driver nodes that end the layer, into layer->after.
+// Lists the driver nodes at the end of the layer in layer->after.
 static size_t list_leaves(struct layer *layer)
 {
     size_t count = 0;
@@ -538,8 +540,8 @@ static int lay_node(struct builder *builder, struct layer *layer,
     return code;
 }
 
-// Steps are numbered in the order of the nodes, laid out in one that the edges
-// allow.
+// Numbers the steps in the order of the nodes, but lays them out in topological
+// order.
 static int lay(struct builder *builder, struct layer *layer)
 {
     const struct graph *graph = layer->graph;
@@ -566,8 +568,8 @@ static int lay(struct builder *builder, struct layer *layer)
 
 // --- Plans ------------------------------------------------------------------
 
-// The vendor's part: destroying a graph waits for the device (seen with CUDA
-// 13.0).
+// Frees the driver's part on an idle device, because destroying a graph waits
+// for the device (seen with CUDA 13.0).
 static void plan_free(struct gpu_context *gpu, void *subject)
 {
     struct gpu_plan *plan = subject;
@@ -587,12 +589,13 @@ static void plan_free(struct gpu_context *gpu, void *subject)
     mem_release(plan, sizeof *plan);
 }
 
-// Launches may be under way, but none that it prepared.
+// Launches of the plan may be under way, but none with slots.
 void gpu_plan_free(struct gpu_plan *plan, struct point last)
 {
     struct context *context = plan->context;
-    struct node_params_list *used = plan->used;
-    // First, or the driver may come to one that has no step any more.
+    struct exec_references *used = plan->used;
+    // Host works are unlisted first; otherwise the driver could reach a host
+    // node whose step is gone.
     while (plan->host_works) {
         struct host_work *work = plan->host_works;
         plan->host_works = work->next;
@@ -600,16 +603,16 @@ void gpu_plan_free(struct gpu_plan *plan, struct point last)
         mem_release(work, sizeof *work);
     }
     for (uint32_t i = 0; used && plan->steps && i < plan->count; i++)
-        recipes_add(used, plan->steps[i].node_params);
+        exec_references_add(used, plan->steps[i].node_params);
     mem_release(plan->steps, plan->count * sizeof *plan->steps);
     mem_release(plan->slotted, plan->slot_most * sizeof *plan->slotted);
     mem_release(plan->nodes, plan->node_most * sizeof *plan->nodes);
     if (used)
-        recipes_drop_behind(used, last);
+        exec_references_retire(used, last);
     free_when_idle(context, plan_free, plan);
 }
 
-// The stream's priority counts where no node has one.
+// The priority of the stream counts only if no node has a priority.
 static int instantiate(struct builder *builder)
 {
     struct gpu_plan *plan = builder->plan;
@@ -660,7 +663,7 @@ static struct gpu_plan *plan_new(struct context *context,
     }
     plan->steps = mem_allocate(plan->count * sizeof *plan->steps);
     plan->slotted = mem_allocate(plan->slot_most * sizeof *plan->slotted);
-    plan->used = recipes_new(plan->count);
+    plan->used = exec_references_new(plan->count);
     if (plan->used && (plan->count == 0 || (plan->steps && plan->slotted)))
         return plan;
     gpu_plan_free(plan, (struct point){0});

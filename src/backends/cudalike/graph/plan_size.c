@@ -1,4 +1,4 @@
-// How much a plan needs for a node, with all that is inside.
+// Counts the steps and slots that a plan needs for a node and its inner nodes.
 #include "backends/cudalike/driver/gpu_context.h"
 #include "backends/cudalike/graph/plan.h"
 
@@ -19,7 +19,7 @@ uint32_t gpu_steps_of(const struct node *node)
     return count;
 }
 
-// At most: one for an event or a function, one for each copy.
+// An upper bound: one slot for an event or a function, and one for each copy.
 uint32_t gpu_slots_of(const struct node *node)
 {
     if (!node->kind)
@@ -35,8 +35,8 @@ uint32_t gpu_slots_of(const struct node *node)
     return count;
 }
 
-// A memset that is disabled makes the second launch fail, hang or write what it
-// should not, whatever comes behind it (CUDA driver 580.159).
+// A disabled memset makes the second launch fail, hang or write to wrong
+// places, whatever follows in the graph (CUDA driver 580.159).
 bool gpu_step_switches(const struct step *step)
 {
     return step->kind != RNL_NODE_FILL &&

@@ -1,4 +1,4 @@
-// The pieces of a graph's node.
+// Lowers a graph's node to pieces.
 #include "backends/cudalike/graph/host_node.h"
 #include "backends/cudalike/graph/plan.h"
 #include "backends/cudalike/stream/copy.h"
@@ -13,7 +13,7 @@ int gpu_rest_pieces(const struct host_work *work, const struct op *op,
     return gpu_op_pieces(work->step->plan->context, &rest, visit, argument);
 }
 
-// In the op of that number; NULL: none.
+// Returns the host's work in the op of that number, or NULL.
 static const struct host_work *work_of(const struct step *step, uint32_t op)
 {
     const struct host_work *work = step->by_host ? step->plan->host_works

@@ -18,7 +18,7 @@ static const char magic[8] = "RNLIMAGE";
 
 struct image_header {
     char magic[8];
-    struct hash128 checksum;  // of everything behind it
+    struct hash128 checksum;  // covers all bytes behind
     uint64_t vendor_size;
     uint32_t version, entry_count, parameter_count, text_size;
     uint64_t waits;
@@ -26,7 +26,7 @@ struct image_header {
 
 struct image_entry {
     uint32_t kind, typed;
-    uint32_t name, symbol;  // where they are in the text
+    uint32_t name, symbol;  // offsets into the text
     uint32_t first, parameter_count;
 };
 
@@ -43,8 +43,8 @@ static bool within(uint64_t offset, uint64_t length, size_t size)
     return offset <= size && length <= size - offset;
 }
 
-// The driver is told no size and trusts every offset, so an end that is missing
-// is told here.
+// The driver gets no size and trusts every offset, so a missing end must be
+// found here.
 static const char *sections_fault(const Elf64_Ehdr *header, const void *data,
                                   size_t size)
 {
@@ -109,7 +109,7 @@ static const char *skip_comment(const char *at, const char *end)
     return end;
 }
 
-// Where the text begins, after space and comments.
+// The start of the text behind spaces and comments.
 static const char *text_start(const char *at, const char *end)
 {
     while (at < end) {
@@ -216,7 +216,7 @@ static const char *table_fault(const struct image *image)
     return NULL;
 }
 
-// Where things are, from the counts.
+// Offset of the vendor's image, from the counts.
 static size_t vendor_offset(const struct image_header *header)
 {
     size_t end = sizeof *header +
@@ -282,7 +282,7 @@ bool image_item(const struct image *image, size_t index,
     return true;
 }
 
-// A name as in the source goes before a symbol that happens to be the same.
+// A name as in the source takes precedence over an equal symbol.
 bool image_find(const struct image *image, enum image_kind kind,
                 const char *name, struct image_item *out_item)
 {
@@ -430,7 +430,8 @@ static bool has_other_name(struct image_maker *maker, uint32_t index)
     return false;
 }
 
-// What nobody asked for by a name has that of its symbol.
+// An entry without a name gets the name of its symbol, unless another entry
+// names the symbol.
 static void name_all(struct image_maker *maker)
 {
     for (uint32_t i = 0; !maker->failed && i < maker->entry_count; i++) {
@@ -479,7 +480,7 @@ bool image_finish(struct image_maker *maker, const void *vendor, size_t size,
 
 // --- Names -------------------------------------------------------------------
 
-// Reads "5scale" and moves behind it. NULL when it reads otherwise.
+// Reads "5scale" and moves behind. NULL if the text has another form.
 static const char *read_name(const char **symbol, size_t *out_length)
 {
     size_t length = 0;
@@ -495,7 +496,8 @@ static const char *read_name(const char **symbol, size_t *out_length)
     return at;
 }
 
-// An unnamed namespace and what stands for a file have names of their own.
+// The compiler invents a name for an unnamed namespace and for a file's own
+// namespace. The source has no name for either.
 static bool is_unnamed(const char *name, size_t length)
 {
     static const char prefix[] = "_GLOBAL__N";
@@ -512,7 +514,7 @@ bool image_plain_name(const char *symbol, char *name, size_t size)
     symbol += 2;
     bool nested = *symbol == 'N';
     symbol += nested;
-    symbol += *symbol == 'L';  // of internal linkage
+    symbol += *symbol == 'L';  // internal linkage
     do {
         const char *part = read_name(&symbol, &length);
         if (!part)
@@ -525,6 +527,6 @@ bool image_plain_name(const char *symbol, char *name, size_t size)
             return false;
         used += (size_t)added;
     } while (nested && *symbol != 'E');
-    // What follows is arguments of a template, or the parameters' types.
+    // The rest is a template's arguments, or the parameters' types.
     return used > 0 && (nested || *symbol != 'I');
 }

@@ -1,6 +1,6 @@
-// Modules and functions. A function's code is loaded when the function is made
-// and never at a launch, so that it does not matter when the driver loads what:
-// asking for attributes makes it.
+// Modules and functions. The code of a function is loaded when the function is
+// made and never at a launch. If the driver loads lazily, reading an attribute
+// forces the loading.
 #include "backends/cudalike/module/module.h"
 
 #include "backends/cudalike/driver/driver.h"
@@ -32,8 +32,8 @@ static rnl_status refuse_binary(const struct context *context,
                 context->backend->api, fault);
 }
 
-// Whatever it finds wrong with a binary, it is the binary's fault, unless
-// memory is short or the device is lost.
+// A failure to load is the binary's fault, unless memory is short or the device
+// is lost.
 static rnl_status refuse_load(struct context *context, int code,
                               const char *log)
 {
@@ -80,7 +80,7 @@ static rnl_status load_code(struct context *context, const void *data,
     return status;
 }
 
-// Assembly ends in a zero for the driver, which is told no size.
+// The driver gets no size, so the copy of the assembly ends in a zero.
 static rnl_status load_assembly(struct module *module, const char *text,
                                 size_t size, struct image_maker *maker)
 {
@@ -97,7 +97,7 @@ static rnl_status load_assembly(struct module *module, const char *text,
     return status;
 }
 
-// `maker`: takes what the image says of itself; or NULL.
+// `maker`: receives the facts that the image itself contains; or NULL.
 static rnl_status load_vendor(struct module *module, const void *data,
                               size_t size, struct image_maker *maker)
 {
@@ -107,7 +107,7 @@ static rnl_status load_vendor(struct module *module, const void *data,
     const char *fault = image_vendor_fault(driver->image, data, size, &form);
     if (fault)
         return refuse_binary(context, fault);
-    // A fat binary may be compressed.
+    // A fat binary may be compressed, so the search could miss vprintf.
     if (form == IMAGE_FATBIN || memmem(data, size, "vprintf", 7))
         atomic_store(&gpu_of(context)->prints, true);
     if (form == IMAGE_ASSEMBLY)
@@ -132,7 +132,7 @@ static bool add_functions(const struct driver_functions *call, void *handle,
     return known;
 }
 
-// Adds the kernels that the driver sees.
+// Adds the kernels that the driver lists.
 static void ask_driver(struct module *module, struct image_maker *maker)
 {
     struct gpu_context *gpu = gpu_of_module(module);
@@ -211,7 +211,7 @@ rnl_status gpu_module_init(struct module *module)
     return status;
 }
 
-// Kernels of it may still run.
+// The module's kernels may still run.
 void gpu_module_finish(struct module *module)
 {
     drop_code(module);
@@ -231,7 +231,7 @@ const char *gpu_module_kernel(struct module *module, size_t index)
 
 // --- Code --------------------------------------------------------------------
 
-// The vendor's code inside the binary, which was checked when it was loaded or
+// The vendor's code inside the binary. The binary was checked when loaded or
 // made.
 static void find_code(const struct module *module, const char **out_data,
                       size_t *out_size)
@@ -281,7 +281,8 @@ rnl_status gpu_module_code(struct module *module, rnl_code_kind kind,
 
 // --- Variables ---------------------------------------------------------------
 
-// What the name stands for in the vendor's image; itself if nothing is known.
+// Finds the vendor's symbol for the name; the name itself if the table has
+// none.
 static bool find(struct module *module, enum image_kind kind,
                  const char *name, struct image_item *item)
 {
@@ -308,13 +309,13 @@ rnl_status gpu_module_global(struct module *module, const char *name,
     struct image_item item;
     uint64_t address = 0;
     find(module, IMAGE_VARIABLE, name, &item);
-    if (!item.symbol[0])  // for which the driver has no answer
+    if (!item.symbol[0])  // the driver has no answer for ""
         return refuse_global(module, name);
     void *before = current_enter(gpu);
     int code = call_of(gpu)->module_global(
         &address, out_size, gpu_module_of(module)->handle, item.symbol);
     current_back(gpu, before);
-    // Some names the driver finds not even worth looking for.
+    // The driver rejects some names as invalid instead of not found.
     rnl_status status = gpu->driver->status(code);
     if (status == RNL_ERROR_NOT_FOUND || status == RNL_ERROR_INVALID_ARGUMENT)
         return refuse_global(module, name);
@@ -349,15 +350,15 @@ static rnl_status table_parameters(struct gpu_function *own,
     return status;
 }
 
-// The most that a size and an offset are multiples of: as good as the true one
-// to find the offset again.
+// The largest power of 2 that divides both numbers. The true alignment may be
+// smaller, but both give the same offset.
 static uint32_t alignment_for(size_t size, size_t offset)
 {
     size_t both = size | offset;
     return (uint32_t)(both & -both);
 }
 
-// The driver knows sizes and offsets only.
+// The driver knows only sizes and offsets.
 static rnl_status driver_parameters(struct function *function,
                                     const char *name)
 {
@@ -382,7 +383,7 @@ static rnl_status driver_parameters(struct function *function,
     return status;
 }
 
-// Whether the driver has the values where the library would put them.
+// True if the driver has the values at the offsets that the library computes.
 static bool offsets_agree(const struct function *function)
 {
     const struct gpu_function *own = function_native((struct function *)

@@ -6,17 +6,17 @@
 
 struct gpu_module {
     void *handle;
-    struct image image;  // of the binary, or of `table`
-    void *table;         // made for what came without one; or NULL
+    struct image image;  // from the binary, or from `table`
+    void *table;         // made for a foreign binary; or NULL
     size_t table_size;
 };
 
 struct gpu_function {
     void *handle;
-    _Atomic uint32_t dynamic;   // dynamic shared memory that it may have
-    _Atomic int carveout;       // that the driver was told
-    bool waits;                 // it begins by waiting for what comes before
-    rnl_parameter *parameters;  // the core's copy is its own
+    _Atomic uint32_t dynamic;   // dynamic shared memory allowed so far
+    _Atomic int carveout;       // as the driver was told
+    bool waits;                 // the kernel first waits for the work before
+    rnl_parameter *parameters;  // the core has its own copy
     size_t parameter_count;
 };
 
@@ -44,5 +44,5 @@ static inline struct gpu_function *gpu_function_of(struct function *function)
     return function_native(function);
 }
 
-// Lets the function have so much dynamic shared memory. 0 or the driver's code.
+// Allows the function that much dynamic shared memory. 0 or the driver's code.
 int gpu_allow_shared(struct function *function, size_t size);

@@ -1,4 +1,4 @@
-// Streams of the vendor's that are used as Runnel's.
+// Native streams of the vendor that are used as streams of Runnel.
 #include "backends/cudalike/driver/driver.h"
 #include "backends/cudalike/driver/gpu_context.h"
 #include "backends/cudalike/stream/stream.h"
@@ -12,7 +12,8 @@ static rnl_status refuse_home(const struct gpu_context *gpu, void *home)
                    gpu->driver->api, home, gpu->handle);
 }
 
-// A special handle is of the current context, which has to be ours.
+// A special handle belongs to the current context, so the caller makes the
+// stream's context current.
 static rnl_status read_facts(struct stream *stream)
 {
     struct context *context = stream_context(stream);

@@ -12,11 +12,12 @@
 
 #define PAYLOAD_MOST ((size_t)64 << 10)
 
-// --- Who copies ------------------------------------------------------------
+// --- Choice of the copier --------------------------------------------------
 
 enum residence { ORDINARY, PAGE_LOCKED, DEVICE };
 
-// `owner`: of the buffer, whose memory may be page-locked; NULL: a raw pointer.
+// `owner` is the context of the buffer, whose memory may be page-locked. NULL:
+// a raw pointer.
 static enum residence residence_of(struct context *context,
                                    const struct context *owner, bool host,
                                    const void *pointer, size_t size)
@@ -37,8 +38,9 @@ static size_t span(const struct op_copy *copy, size_t row, size_t slice)
            copy->width;
 }
 
-// The driver holds the caller up, until the stream comes to it, with copies of
-// ordinary memory and with those within the host.
+// Copies of ordinary memory and copies within the host need the host's help.
+// Otherwise, the driver would block the caller until the stream reaches the
+// copy.
 static enum host_part part_of(struct context *context,
                               const struct op_copy *copy)
 {
@@ -55,7 +57,7 @@ static enum host_part part_of(struct context *context,
     return to == ORDINARY ? HOST_WRITES : HOST_NOTHING;
 }
 
-// What was given with the operation may be read at the launch.
+// Memory that belongs to the operation may be read at the launch already.
 enum host_part gpu_host_part(struct context *context, const struct op *op)
 {
     enum host_part part = op->kind == OP_COPY ? part_of(context, &op->copy)
@@ -81,13 +83,13 @@ bool gpu_copy_needs_host(struct stream *stream, const struct op *op)
     bool within_device = copy->from_context && !copy->from_host &&
                          copy->to_context && !copy->to_host;
     if (within_device || !host_queue_is_supported(gpu_of(context)))
-        return false;  // or the driver does so
+        return false;  // without a host queue, the driver copies
     enum host_part part = part_of(context, copy);
     return part == HOST_READS ? !gpu_copy_is_taken_early(stream, op)
                               : part != HOST_NOTHING;
 }
 
-// --- By the host -------------------------------------------------------------
+// --- Copies by the host ------------------------------------------------------
 
 void copy_from_packed(struct op_copy *copy, const char *memory)
 {
@@ -116,11 +118,11 @@ void copy_by_host(const struct op_copy *copy)
 
 // --- Copies, fills and values ------------------------------------------------
 
-// A vendor's stream, which is given pieces.
+// A native stream to which pieces are submitted.
 struct taker {
     const struct driver_functions *call;
     void *handle;
-    bool begun;  // it took one
+    bool begun;  // the driver accepted a piece
 };
 
 static int give_row(const struct taker *to, const struct driver_fill_node *fill)

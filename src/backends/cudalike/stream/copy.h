@@ -1,4 +1,5 @@
-// Copies of which the host does a part: one end is packed memory instead.
+// Copies in which the host takes part: packed memory replaces the source or the
+// target.
 #pragma once
 
 #include "backends/cudalike/timeline/gpu_stream.h"
@@ -11,13 +12,14 @@ static inline size_t packed_size(const struct op_copy *copy)
 void copy_from_packed(struct op_copy *copy, const char *memory);
 void copy_to_packed(struct op_copy *copy, char *memory);
 
-// The host does all of it.
+// Does the whole copy on the host.
 void copy_by_host(const struct op_copy *copy);
 
-// Whether the driver takes a copy to the device at once, being so little: of
-// what was given with the operation, or of what nothing before it can change.
+// True if the driver reads the source of a copy to the device during the call,
+// because the copy is small. The source must be the operation's own memory, or
+// memory that no earlier operation can change.
 bool gpu_copy_is_taken_early(struct stream *stream, const struct op *op);
 bool gpu_copy_needs_host(struct stream *stream, const struct op *op);
 
-// stream_submit, for a copy that is awaited.
+// stream_submit, for a copy whose end the caller awaits.
 rnl_status gpu_copy_awaited(struct stream *stream, struct op *op);

@@ -1,14 +1,17 @@
-// What a stream has not given to the driver yet.
+// The deferred operations of a stream.
 //
-// Streams share a few hardware queues, where one that waits for the host holds
-// up the others, and a full queue holds up everybody who calls the driver, also
-// who would let it on. So what comes behind a host function or a copy of
-// ordinary memory stays here until that is done, and so does what waits for an
-// event that was recorded behind one, or for a promise until it is kept or
-// broken. The driver is only given what gets on without us.
+// Streams share a few hardware queues. A stream that waits for the host blocks
+// the other streams of its queue. A full queue blocks every thread that calls
+// the driver, including the thread that could end the wait.
 //
-// Where it must have all at once, for a graph or for others who use its stream,
-// it waits for our word itself.
+// So an operation behind a host function, or behind a copy of ordinary memory,
+// is deferred until the host is done. A wait for an event is deferred until its
+// record is submitted, and a wait for a promise until the promise is kept or
+// broken. The driver only gets work that proceeds without the host.
+//
+// A graph launch, and other users of the native stream, need all work in the
+// driver at once. Then everything is submitted, and the driver itself waits for
+// the host's word.
 #include "backends/cudalike/stream/deferred.h"
 
 #include "backends/cudalike/driver/gpu_context.h"
@@ -20,7 +23,7 @@
 #include "backends/cudalike/timeline/progress.h"
 #include "backends/cudalike/timeline/timeline.h"
 
-// Whoever has it may take the locks of several streams. Taken before those.
+// The right to take the locks of several streams; taken before any such lock.
 static struct lock submit_lock = LOCK_RANKED(RANK_SUBMIT);
 
 // --- Markers that are not recorded yet ---------------------------------------
@@ -76,8 +79,9 @@ struct op *deferred_marker_op(struct stream *stream, enum op_kind kind,
     return op;
 }
 
-// The stream that is to record it, which the caller drops; NULL: it was. One
-// that is gone was given the record of a promise that is about to be kept.
+// Returns the stream that is to record the marker; the caller drops the stream.
+// NULL: no stream has to. A stream that is gone was given the record of a
+// promise that is about to be kept.
 static struct stream *recorder_of(struct marker *marker)
 {
     lock_take(&marker->lock);
@@ -99,8 +103,8 @@ void deferred_marker_over(struct op *op, bool recorded)
     marker_drop(marker->home, marker);
 }
 
-// Whether the wait is for what the stream recorded before it, or, of a promise,
-// behind it: that is no wait.
+// True if the stream itself records the marker, before the wait or, for a
+// promise, behind the wait. Then the stream need not wait.
 static bool is_own(struct stream *stream, struct marker *marker)
 {
     lock_take(&marker->lock);
@@ -109,17 +113,10 @@ static bool is_own(struct stream *stream, struct marker *marker)
     return own;
 }
 
-// A stream that has failed does no work that would have to wait.
-static bool waits_for_nobody(struct stream *stream, const struct op *op)
-{
-    return context_is_lost(stream_context(stream)) ||
-           stream_leaves_out(stream, op->sequence);
-}
-
 bool deferred_wait_is_over(struct stream *stream, const struct op *op)
 {
     struct marker *marker = op_marker(op);
-    return waits_for_nobody(stream, op) || is_own(stream, marker) ||
+    return context_is_lost(stream_context(stream)) || is_own(stream, marker) ||
            marker_query(marker->home, marker) != RNL_NOT_READY;
 }
 
@@ -132,8 +129,8 @@ int deferred_marker_submit(struct stream *stream, struct op *op)
     int code = 0;
     if (!lost && op->kind == OP_TIMESTAMP)
         code = call_of(gpu)->event_record(marker->event, handle);
-    if (op->kind == OP_WAIT && !waits_for_nobody(stream, op) &&
-        !atomic_load(&marker->done) && !is_own(stream, marker)) {
+    if (!lost && op->kind == OP_WAIT && !atomic_load(&marker->done) &&
+        !is_own(stream, marker)) {
         stream_leave_fence_locked(stream);
         code = call_of(gpu)->stream_wait_event(handle, marker->event, 0);
     }
@@ -142,7 +139,7 @@ int deferred_marker_submit(struct stream *stream, struct op *op)
     return code;
 }
 
-// --- Whether -----------------------------------------------------------------
+// --- Conditions --------------------------------------------------------------
 
 bool stream_still_defers_locked(struct stream *stream)
 {
@@ -153,18 +150,19 @@ bool stream_still_defers_locked(struct stream *stream)
     return holds;
 }
 
-// Whether it waits for a marker that others are to let go.
+// True if the op waits for a marker that another thread has to release.
 static bool waits_for_others(struct stream *stream, const struct op *op)
 {
     return op->kind == OP_WAIT && atomic_load(&op_marker(op)->pending) &&
            !deferred_is_for_host(op) && !is_own(stream, op_marker(op)) &&
-           !waits_for_nobody(stream, op);
+           !context_is_lost(stream_context(stream));
 }
 
 bool deferred_may_submit_locked(struct stream *stream, const struct op *op)
 {
     ASSERT(lock_is_held(&gpu_stream_of(stream)->lock));
-    // Host functions run one behind the other anyway.
+    // Host functions run in order anyway, so the next need not wait for the
+    // queue.
     if (host_queue_is_busy_locked(stream))
         return op->kind == OP_HOST &&
                gpu_stream_of(stream)->last == LAST_HOST;
@@ -185,10 +183,11 @@ void stream_defer_locked(struct stream *stream, struct op *first)
     atomic_store_explicit(&own->defers, true, memory_order_release);
 }
 
-// --- Giving ------------------------------------------------------------------
+// --- Submitting --------------------------------------------------------------
 
-// So many ops of what was held may be under way: whoever finds a hardware queue
-// full has to wait, and the progress thread must not.
+// The progress thread submits deferred ops only while fewer ops than this are
+// under way. A caller that finds a hardware queue full must wait, and the
+// progress thread must not.
 #define UNDER_WAY_MOST 512
 
 static size_t room_locked(const struct gpu_stream *own)
@@ -196,12 +195,12 @@ static size_t room_locked(const struct gpu_stream *own)
     ASSERT(lock_is_held(&own->lock));
     uint64_t submitted = atomic_load(&timeline_of(own)->submitted);
     uint64_t completed = atomic_load(&timeline_of(own)->completed);
-    // On a lost device all counts as completed.
+    // On a lost device, `completed` may pass `submitted`.
     uint64_t under_way = submitted > completed ? submitted - completed : 0;
     return under_way < UNDER_WAY_MOST ? UNDER_WAY_MOST - (size_t)under_way : 0;
 }
 
-// Of the op that comes first, if it waits.
+// Returns the marker that the oldest deferred op waits for, or NULL.
 static struct marker *awaited_locked(const struct gpu_stream *own)
 {
     ASSERT(lock_is_held(&own->lock));
@@ -227,7 +226,7 @@ static size_t count_writes_locked(const struct gpu_stream *own)
     return count;
 }
 
-// `writes`: no more than values to be written.
+// Submits the deferred ops that may go. `writes`: only values to be written.
 static __attribute__((noinline)) bool submit_ready(struct stream *stream,
                                                 bool writes)
 {
@@ -249,7 +248,7 @@ static __attribute__((noinline)) bool submit_ready(struct stream *stream,
         current_back(gpu, before);
     }
     stream_defers_locked(stream);
-    // Whoever lets the marker go wakes the progress thread.
+    // The thread that releases the marker wakes the progress thread.
     atomic_store(&own->awaits,
                  own->deferred && waits_for_others(stream, own->deferred));
     lock_give(&own->lock);
@@ -273,9 +272,10 @@ bool stream_submit_writes(struct stream *stream)
     return may_defer(stream) && submit_ready(stream, true);
 }
 
-// Gives what is held, up to the record of `until` or to the end. What comes
-// before a record never depends on what comes after it, but for promises, which
-// are left to the progress thread: no stream is met twice.
+// Submits the deferred ops, up to the record of `until` or to the end. An op
+// before a record never depends on an op behind the record. Promises are the
+// exception and are left to the progress thread, so this function meets no
+// stream twice.
 static void submit_all(struct stream *stream, const struct marker *until,
                      struct op **over)
 {

@@ -1,5 +1,5 @@
-// What streams hold back from the driver, so that nothing of ours that waits
-// for the host, or for a promise, stands in a hardware queue.
+// Deferred work: operations that a stream keeps back from the driver. So no
+// wait for the host or for a promise stands in a hardware queue.
 #pragma once
 
 #include "backends/cudalike/timeline/device_lost.h"
@@ -8,9 +8,9 @@
 #include "backends/cudalike/timeline/op_history.h"
 #include "backends/cudalike/timeline/progress.h"
 
-// Each with the stream's lock held.
+// The caller of each function holds the stream's lock.
 
-// Whether what comes now has to be held, too.
+// True if new operations have to be deferred, too.
 bool stream_still_defers_locked(struct stream *stream);
 static inline bool stream_defers_locked(struct stream *stream)
 {
@@ -19,34 +19,36 @@ static inline bool stream_defers_locked(struct stream *stream)
                                 memory_order_relaxed) &&
            stream_still_defers_locked(stream);
 }
-// Holds a list of ops, which have their numbers, behind what is held.
+// Appends a list of ops, which have their numbers, to the deferred ops.
 void stream_defer_locked(struct stream *stream, struct op *first);
-// Whether the oldest one can be given, the stream holding nothing older.
+// True if the oldest op can be submitted; the stream defers no older op.
 bool deferred_may_submit_locked(struct stream *stream, const struct op *op);
-// Gives what can be given, so many ops at most; `*over`: those that are over.
-// The context is current. In stream.c.
+// Submits the ops that can go, at most `most`. `*over` collects the ops that
+// are over. The context is current. In stream.c.
 void stream_submit_deferred_locked(struct stream *stream, size_t most,
                              struct op **over);
 
-// The stream's attributes as they are now, for what comes; `changes`: their
-// number. The context is current. In stream_attribute.c, as the next.
+// Applies the stream's present attributes to later work. `changes` is the
+// number of the last change. The context is current. Both functions are in
+// stream_attribute.c.
 rnl_status stream_apply_attributes_locked(struct stream *stream,
                                           uint32_t changes);
 void gpu_give_attributes(struct stream *stream, const struct op *op);
 
-// Holds a record of a marker (OP_TIMESTAMP) or a wait for one (OP_WAIT);
-// `counted`: as an operation.
+// Defers a record of a marker (OP_TIMESTAMP) or a wait for a marker (OP_WAIT).
+// `counted`: the op counts as an operation.
 rnl_status stream_defer_marker_locked(struct stream *stream, enum op_kind kind,
                                      struct marker *marker, bool counted);
-// Of a stream that nobody else gives work, and that waits for nobody unasked,
-// the newest record stays known: those with nothing between share its marker.
+// True if the stream keeps its newest record. Then no other code submits to the
+// native stream, and the stream never waits for the legacy default stream.
+// Records with no work in between share the marker.
 static inline bool stream_has_points(const struct stream *stream)
 {
     return stream->flags & RNL_STREAM_NON_BLOCKING &&
            !atomic_load_explicit(&gpu_stream_of(stream)->shared,
                                  memory_order_relaxed);
 }
-// NULL: it has to be recorded.
+// Returns NULL if a marker has to be recorded.
 static inline struct marker *stream_point_locked(struct stream *stream)
 {
     ASSERT(lock_is_held(&gpu_stream_of(stream)->lock));
@@ -61,7 +63,7 @@ static inline struct marker *stream_point_locked(struct stream *stream)
                 !context_is_lost(stream_context(stream));
     return same ? marker_share(own->point) : NULL;
 }
-// It was recorded, and nobody else knows it yet.
+// Keeps a recorded marker as the newest. No other thread knows the marker yet.
 static inline void stream_put_point_locked(struct stream *stream,
                                            struct marker *marker)
 {
@@ -76,8 +78,8 @@ static inline void stream_put_point_locked(struct stream *stream,
         marker_drop(stream_context(stream),
                     marker_keep_spare_locked(stream, before));
 }
-// Records a marker, or holds the record; the context is current. `counted`: as
-// an operation, which those who wait for the stream wait for.
+// Records a marker, or defers the record; the context is current. `counted`:
+// the record counts as an operation, which a wait for the stream includes.
 static inline rnl_status stream_record_locked(struct stream *stream,
                                               struct marker *marker,
                                               bool counted)
@@ -105,8 +107,8 @@ static inline rnl_status stream_record_locked(struct stream *stream,
     return RNL_OK;
 }
 
-// A record of what the stream was given so far: its point, or another one. NULL
-// after recording the failure.
+// Returns a record of all work enqueued so far: the newest record, if still
+// valid, or a new record. NULL after recording the failure.
 static inline struct marker *stream_take_record_locked(struct stream *stream,
                                                        bool timing,
                                                        bool counted)
@@ -120,40 +122,44 @@ static inline struct marker *stream_take_record_locked(struct stream *stream,
     return NULL;
 }
 
-// An op that records a marker (OP_TIMESTAMP) or waits for one (OP_WAIT); NULL
-// after recording the failure.
+// Makes an op that records a marker (OP_TIMESTAMP) or waits for a marker
+// (OP_WAIT). NULL after recording the failure.
 struct op *deferred_marker_op(struct stream *stream, enum op_kind kind,
                           struct marker *marker);
 int deferred_marker_submit(struct stream *stream, struct op *op);
-// It is over, for a reason or another.
+// Ends such an op, whether or not the marker was recorded.
 void deferred_marker_over(struct op *op, bool recorded);
 
-// True for a wait for a promise if the driver must have what comes behind it,
-// and for a record of a shared event: the progress thread is asked to do it.
+// True for an op that the progress thread must do. The op is the record of a
+// shared event. Or the op is a wait for a promise, and the driver must have the
+// work behind the wait.
 bool deferred_is_for_host(const struct op *op);
-// Marks a record of a shared event, which has no marker.
+// Marks the record of a shared event, which has no marker, or a wait for a
+// promise.
 void deferred_leave_to_host(struct op *op);
 bool deferred_wait_is_over(struct stream *stream, const struct op *op);
 
-// Whether it writes values and waits for none.
+// True if the op writes values and waits for none.
 bool deferred_only_writes(const struct op *op);
 
 // --- Without locks -----------------------------------------------------------
 
-// Gives what can be given by now, unless the stream is in use; true when there
-// was something.
+// Submits the deferred ops that can go, unless the stream is in use. True if
+// the function submitted something.
 bool stream_submit_ready(struct stream *stream);
-// The same, but only values that come first and are to be written: that holds
-// nobody up while another call waits for the device (H100).
+// Does the same, but only for values to be written at the front of the list. A
+// written value blocks no thread while another call waits for the device
+// (H100).
 bool stream_submit_writes(struct stream *stream);
-// Gives all: the driver waits for the host itself.
+// Submits all deferred ops; the driver itself waits for the host.
 void stream_submit_all(struct stream *stream);
-// Takes the stream's lock when nothing is held.
+// Takes the stream's lock once no op is deferred.
 void stream_lock_submitted(struct stream *stream);
-// Has the marker recorded by the driver, if it is not yet.
+// Has the driver record the marker, if the record is still deferred.
 void marker_submit(struct marker *marker);
 
-// Nobody else knows the marker yet, which is to be a promise.
+// Turns the marker into a promise. No other thread knows the marker yet.
 void marker_promise(struct marker *marker);
-// One thing less has to come first. `stream` records it; NULL: none will.
+// Counts down the conditions of the marker. `stream` records the marker; NULL:
+// no stream will.
 void marker_settle(struct marker *marker, struct stream *stream);

@@ -12,7 +12,8 @@
 #include "backends/cudalike/timeline/timeline.h"
 #include "core/stream/interprocess_event.h"
 
-// Nothing but zeros: never recorded, and no promise.
+// True if the event was never recorded and is no promise; then all members are
+// zero.
 static bool is_blank(struct gpu_event *own)
 {
     return !atomic_load_explicit(&own->recorded, memory_order_relaxed) &&
@@ -27,7 +28,7 @@ void stood_drop(struct context *context, const struct stood *stood)
         timeline_release(stood->timeline);
 }
 
-// A call that comes late may put more into it.
+// A late call of another thread may fill the event again.
 static void empty(struct event *event)
 {
     struct gpu_event *own = event_of(event);
@@ -84,7 +85,8 @@ static inline uint64_t newest(const struct stream *stream)
     return atomic_load_explicit(&stream->enqueued, memory_order_acquire);
 }
 
-// `marker` NULL: for what is done. `value`: the last operation before it.
+// `marker` is NULL if the work is done. `value` is the last operation before
+// the record.
 static inline struct stood stand_for(struct event *event,
                                      struct marker *marker,
                                      struct stream *stream, uint64_t value)
@@ -126,8 +128,9 @@ void gpu_event_stand_for(struct event *event, struct marker *marker,
     stood_drop(event->object.context, &stood);  // graphs record no promises
 }
 
-// Behind work that is done the event is complete at once, without the driver,
-// but for what a blocking stream owes to the vendor's legacy default stream.
+// True if all earlier work is done. Then the event is complete at once, without
+// the driver. A blocking stream does not qualify, because its record also comes
+// behind the work of the vendor's legacy default stream.
 static bool is_done_at_once(const struct event *event, struct stream *stream)
 {
     const struct gpu_stream *own = gpu_stream_of(stream);
@@ -178,7 +181,8 @@ rnl_status gpu_event_record(struct event *event, struct stream *stream)
 
 // --- Waiting on the device -------------------------------------------------
 
-// Where it was recorded, if something of that has failed or may yet.
+// Returns the timeline of the record if an operation has failed or may yet
+// fail; otherwise NULL.
 static struct timeline *unsound_locked(const struct gpu_event *own)
 {
     ASSERT(lock_is_held(&own->lock));
@@ -194,7 +198,8 @@ static struct failure *failure_locked(const struct gpu_event *own)
     return timeline ? timeline_failure(timeline, own->value) : NULL;
 }
 
-// All of it at once: another thread may record the event anew at any time.
+// Reads everything under one lock, because another thread may record the event
+// again at any time.
 static struct event_point look(struct gpu_event *own)
 {
     lock_take(&own->lock);
@@ -213,7 +218,7 @@ static struct event_point look(struct gpu_event *own)
     return point;
 }
 
-// It is over by now: what failed was noted before.
+// The marker is done, so every failure was noted before.
 static void look_at_end(struct event_point *point)
 {
     if (point->at.timeline && !point->failure)
@@ -267,7 +272,8 @@ static inline rnl_status join(struct stream *stream, struct event *event)
     return status;
 }
 
-// Another context may end meanwhile, and with it what its event stands for.
+// The other context may end during the call, and end the event's timeline and
+// marker. So this function keeps that context.
 static __attribute__((noinline)) rnl_status join_other(struct stream *stream,
                                                        struct event *event)
 {
@@ -283,7 +289,7 @@ static __attribute__((noinline)) rnl_status join_other(struct stream *stream,
 rnl_status gpu_event_join(struct stream *stream, struct event *event)
 {
     struct gpu_event *own = event_of(event);
-    // The order within one stream is there already.
+    // Work within one stream is ordered already.
     if (!event_is_open(own) ||
         atomic_load(&own->timeline) == stream_timeline(stream))
         return RNL_OK;
@@ -303,9 +309,10 @@ static rnl_status report(struct event *event, struct failure *failure)
     return failure ? fail(failure->status, "%s", failure->message) : RNL_OK;
 }
 
-// The marker is done: nobody has to look again, unless the event stands for
-// something else by now. Another record may share the marker, but have failed:
-// then that failure is given.
+// Closes the event after its marker is done, so that later queries return at
+// once. If the event was recorded again meanwhile, the event stays open. A
+// later record may share the marker but have failed; then that failure is
+// returned.
 static struct failure *close_event(struct gpu_event *own,
                                    const struct marker *marker)
 {
@@ -341,7 +348,7 @@ rnl_status event_query(struct event *event, bool *out_pending)
     return status;
 }
 
-// Of what was done at once the driver has no event yet.
+// Makes a driver event for an event that was complete at once.
 static rnl_status make_marker(struct event *event)
 {
     struct gpu_event *own = event_of(event);
@@ -399,8 +406,8 @@ static bool is_well(struct event *event)
            !context_is_lost(event->object.context);
 }
 
-// Another thread may release the event meanwhile, and its context end with it:
-// whoever only looks keeps both.
+// Keeps the event and its context during the query, because another thread may
+// release both.
 static __attribute__((noinline)) rnl_status query_open(struct event *event)
 {
     bool pending;
@@ -413,7 +420,7 @@ static __attribute__((noinline)) rnl_status query_open(struct event *event)
     return status;
 }
 
-// Programs poll with it.
+// Programs poll with this function, so the common case comes first.
 rnl_status gpu_event_query(struct event *event)
 {
     return is_well(event) ? RNL_OK : query_open(event);
@@ -424,7 +431,7 @@ static rnl_status query_again(void *event)
     return gpu_event_query(event);
 }
 
-// Says how far the stream is that recorded it, unless that is gone.
+// Reports the progress of the recording stream, unless that stream is gone.
 static rnl_status timed_out(struct event *event)
 {
     struct gpu_event *own = event_of(event);
@@ -467,7 +474,7 @@ rnl_status gpu_event_wait(struct event *event, uint64_t deadline)
     return status;
 }
 
-// The marker of a recorded event: the caller drops it.
+// Returns the marker of a recorded event; the caller drops the marker.
 static rnl_status timed_marker(struct event *event, struct event **out_wrong,
                                struct marker **out_marker)
 {
@@ -498,7 +505,7 @@ static rnl_status between(struct context *context, struct marker *from,
     return RNL_OK;
 }
 
-// The caller keeps both.
+// The caller keeps both events.
 static rnl_status elapsed(struct event *start, struct event *end,
                           struct event **out_wrong, int64_t *out_ns)
 {

@@ -1,24 +1,24 @@
-// What an event stands for. Events that are promises, and those who wait for
-// them before they are recorded, are promise.c's; all else is event.c's.
+// The point that an event stands for. Promises, and streams that wait for a
+// promise before its record, are handled in promise.c, all else in event.c.
 #pragma once
 
 #include "backends/cudalike/timeline/gpu_stream.h"
 
 struct waiter;
 
-// The last point that was recorded. What a record writes is one cache line.
+// The last recorded point. A record writes only one cache line.
 struct gpu_event {
     struct lock lock;            // guards all below
-    // False while nobody has to look: it stands for nothing, or for what is
-    // done and has not failed. Read without the lock.
+    // False if no thread has to look: the event is empty, or its work is done
+    // and did not fail. Read without the lock.
     _Atomic bool open;
-    _Atomic bool recorded;       // read without the lock, too
-    bool kept;                   // a promise: recorded, or about to be
-    bool broken;                 // a promise that never will be
+    _Atomic bool recorded;       // also read without the lock
+    bool kept;                   // a promise that is recorded or about to be
+    bool broken;                 // a promise that is never recorded
     struct marker *marker;       // NULL: never recorded, or done at once
-    struct marker *promised;     // what a promise is to be recorded with
-    struct timeline *_Atomic timeline;  // where it was recorded, retained …
-    uint64_t value;                     // … behind this operation
+    struct marker *promised;     // the marker a promise will record
+    struct timeline *_Atomic timeline;  // timeline of the record, retained …
+    uint64_t value;                     // … and the operation before the record
     struct waiter *waiters;      // for the promise
     struct shared_event *shared; // of an interprocess event
     _Atomic uint32_t news;       // changes with recorded and broken
@@ -35,42 +35,42 @@ static inline bool event_is_open(struct gpu_event *own)
     return atomic_load_explicit(&own->open, memory_order_acquire);
 }
 
-// What an event stood for, to be dropped without locks.
+// The former point of an event, to be dropped without locks.
 struct stood {
     struct marker *marker;
     struct timeline *timeline;
-    struct waiter *waiters;  // for the promise that it was, the caller's
+    struct waiter *waiters;  // for the former promise; the caller's
 };
 
 void stood_drop(struct context *context, const struct stood *stood);
 
-// From now on it stands for what is recorded on the stream with the marker,
-// which is given away.
+// Sets the event to the marker's point on the stream. The event takes over the
+// marker.
 struct stood event_stand_for(struct event *event, struct marker *marker,
                              struct stream *stream);
 
-// What an event stands for at one moment.
+// A snapshot of an event's point.
 struct event_point {
-    struct marker *marker;    // NULL: for nothing, or for what is done
-    struct failure *failure;  // what failed already; or NULL
-    struct point at;          // what may still fail, retained; or none
+    struct marker *marker;    // NULL: never recorded, or done
+    struct failure *failure;  // a failure so far; or NULL
+    struct point at;          // may yet fail; retained, or empty
     bool recorded, broken;    // of a promise
 };
 
-// The caller drops it.
+// The caller drops the point.
 struct event_point gpu_event_point(struct event *event);
 void event_point_drop(struct context *context,
                       const struct event_point *point);
-// gpu_event_query, and whether a promise is not decided yet.
+// gpu_event_query, which also tells whether a promise is still undecided.
 rnl_status event_query(struct event *event, bool *out_pending);
 
 // --- Promises --------------------------------------------------------------
 
 rnl_status promise_record(struct event *event, struct stream *stream);
-// Waits on the device for one that is not recorded yet …
+// Lets the stream wait for a promise that is not recorded yet.
 rnl_status promise_join(struct stream *stream, struct event *event);
-// … and on the host, until it is.
+// Blocks the calling thread until the promise is recorded.
 rnl_status promise_wait(struct event *event, uint64_t deadline);
-// Why a promise fails those on the stream that wait for it.
+// Returns the failure for streams that wait for a broken promise.
 struct failure *promise_failure(struct event *event, struct stream *stream);
 void waiters_drop(struct waiter *waiter);

@@ -1,12 +1,13 @@
-// Host functions run on threads of their own: one that blocks must hold up its
-// stream alone. One thread calls the functions of a stream that are in a row.
+// Host functions run on threads of their own, so that a blocking function holds
+// up only its own stream. One thread calls all functions of a stream that are
+// in a row.
 #include "backends/cudalike/driver/worker_threads.h"
 #include "backends/cudalike/timeline/gpu_stream.h"
 #include "backends/cudalike/timeline/host_queue.h"
 #include "backends/cudalike/timeline/retire.h"
 
-// As many streams may be in a function that blocks. A thread looks for the next
-// function for so long before it sleeps.
+// Functions of up to 256 streams may block at a time. An idle thread looks for
+// another function for 200 us before it sleeps.
 static struct task_queue host = {.thread_name = "rnl-host",
                                  .lock = LOCK_RANKED(RANK_LEAF),
                                  .most = 256,
@@ -31,11 +32,11 @@ static void run(struct task *task)
     stream_drop(stream);
 }
 
-// The stream is kept until its function was called.
+// The task references the stream until the function has returned.
 void host_function_start(struct op *op)
 {
     struct task *task = &gpu_op_of(op)->task;
-    object_ref(&op->stream->object);  // which is watched
+    object_ref(&op->stream->object);  // kept by the progress thread
     task->run = run;
     if (!task_add(&host, task))
         run(task);

@@ -1,4 +1,4 @@
-// Doing what the host's queue of a stream has.
+// Does the operations of a stream's host queue.
 #include "backends/cudalike/stream/deferred.h"
 #include "backends/cudalike/stream/shared_event.h"
 #include "backends/cudalike/stream/staging.h"
@@ -16,7 +16,7 @@ static void run_copy(struct stream *stream, struct op *op)
                         failed ? RNL_OK : staging_copy(stream, op));
 }
 
-// False if it is not time yet. `asks`: whether the driver may be asked.
+// False if the operation's turn has not come. `asks`: the driver may be asked.
 static bool start_op(struct stream *stream, struct op *op, bool asks)
 {
     if (op->kind == OP_WAIT && !(asks && deferred_wait_is_over(stream, op)))

@@ -41,7 +41,8 @@ static void set_number(struct driver_launch_attribute *out, int id, int number)
     out->number = number;
 }
 
-// Where a launch that records has its markers: at most two, and NULL.
+// Returns the place for the markers of a recording launch: at most two, ended
+// by NULL.
 static struct marker **markers_of(struct op *op)
 {
     return (struct marker **)(void *)op->backend;
@@ -59,7 +60,7 @@ static void set_record(struct driver_launch_attribute *out,
         out->record.at_block_start = given->value.event.at_block_start;
 }
 
-// False when the vendor has no such attribute for launches.
+// False if the vendor has no such attribute for launches.
 static bool translate(const rnl_launch_attribute *given,
                       struct driver_launch_attribute *out)
 {
@@ -105,7 +106,7 @@ static bool translate(const rnl_launch_attribute *given,
     return out->id != 0;
 }
 
-// Whether the launch is given the attribute. Attributes without effect on this
+// True if the launch gets the attribute. Attributes without effect on this
 // device are left out, because an old driver may refuse them.
 static bool is_heeded(const struct op_kernel *kernel,
                       rnl_launch_attribute_id id)
@@ -142,13 +143,14 @@ unsigned gpu_launch_attributes(const struct op_kernel *kernel,
 
 // --- Launching -------------------------------------------------------------
 
-// What the driver's calls take instead of the addresses of values.
+// Packed values, which the driver's calls accept instead of the addresses of
+// the values.
 struct packed {
     size_t size;
     void *extra[5];
 };
 
-// NULL: the values are not packed.
+// Returns NULL if the values are not packed.
 static inline void **extra_of(const struct op_kernel *kernel,
                               struct packed *packed)
 {
@@ -191,7 +193,7 @@ static int launch_with(struct stream *stream, const struct op *op)
     return code;
 }
 
-// Whether the plain call cannot express it.
+// True if the plain call cannot express the launch.
 static bool is_special(const struct op_kernel *kernel)
 {
     const rnl_dim3 *cluster = &kernel->cluster;  // no axis is 0
@@ -231,9 +233,9 @@ static int launch_graph(struct stream *stream, struct op *op)
     return hooks_of(op)->graph_launch(stream, op, &over);
 }
 
-// --- At once ---------------------------------------------------------------
+// --- Immediate launches ----------------------------------------------------
 
-// 0 or the driver's code; then nothing was submitted.
+// Returns 0, or the driver's code if nothing was submitted.
 static inline int launch_locked(struct stream *stream, struct op *op,
                                 struct op *keeper)
 {
@@ -277,8 +279,8 @@ static bool take_markers(struct stream *stream, struct op *op)
     return took;
 }
 
-// The driver has recorded the markers, unless it refused the launch.
-// An event may be complete before the launch is: its marker says nothing of how
+// The driver has recorded the markers, unless the driver refused the launch. An
+// event may be complete before the launch is, so its marker does not tell how
 // far the stream is.
 static void put_markers(struct stream *stream, struct op *op, bool recorded)
 {
@@ -319,7 +321,7 @@ HOT rnl_status gpu_stream_launch(struct stream *stream, struct op *op)
     const bool holds = atomic_load_explicit(&own->defers, memory_order_relaxed);
     const uint32_t changes = atomic_load_explicit(&stream->attribute_changes,
                                                   memory_order_relaxed);
-    // In one: a jump is not free.
+    // Combined without jumps, because a jump costs time.
     const bool straight = own->watched & !holds & (own->applied == changes);
     op->sequence = atomic_load_explicit(&stream->enqueued,
                                         memory_order_relaxed) + 1;
@@ -335,7 +337,7 @@ HOT rnl_status gpu_stream_launch(struct stream *stream, struct op *op)
         return RNL_OK;
     if (keeper)
         op_finish(keeper);
-    if (code == GRAPH_PREPARES)  // by now
+    if (code == GRAPH_PREPARES)  // the plan was exchanged meanwhile
         return RNL_NOT_READY;
     return driver_fail(stream_context(stream), code, op_name(op));
 }

@@ -1,4 +1,4 @@
-// Launches, by streams and as nodes of graphs.
+// Kernel launches, on streams and as nodes of graphs.
 #pragma once
 
 #include "backends/cudalike/timeline/gpu_stream.h"
@@ -12,8 +12,9 @@
     .block_y = (kernel)->block.y, .block_z = (kernel)->block.z,           \
     .shared_size = (unsigned)(kernel)->shared_size
 
-// The vendor's attributes for a launch, at most LAUNCH_ATTRIBUTES_MOST. Events
-// are recorded with `markers`, in their order; NULL: with none.
+// Fills in the vendor's attributes for a launch, at most
+// LAUNCH_ATTRIBUTES_MOST. The launch records its events with `markers`, in
+// order; NULL: the launch records no event.
 unsigned gpu_launch_attributes(const struct op_kernel *kernel,
                                struct marker *const *markers,
                                struct driver_launch_attribute *out);
@@ -21,8 +22,8 @@ unsigned gpu_launch_attributes(const struct op_kernel *kernel,
 void gpu_set_window(struct driver_launch_attribute *out,
                     const rnl_access_policy *policy);
 
-// Of gpu_hooks.graph_launch, besides the driver's codes: an op that borrows
-// cannot launch a graph that takes preparations.
+// A code of gpu_hooks.graph_launch besides the driver's: a borrowing op cannot
+// launch a graph with slots to prepare.
 #define GRAPH_PREPARES (-1)
 
 // stream_submit, for a launch that borrows.

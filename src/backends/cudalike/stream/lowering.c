@@ -1,4 +1,4 @@
-// From an operation to what the driver takes, as a node or on a stream.
+// Lowers an operation to calls of the driver, as a node or on a stream.
 #include "backends/cudalike/stream/lowering.h"
 
 #include "backends/cudalike/driver/driver.h"
@@ -10,7 +10,8 @@
 
 // --- Copies -----------------------------------------------------------------
 
-// All at once, which is no error for a pointer that the driver does not know.
+// pointer_attributes, unlike the call for a single attribute, reports no error
+// for an unknown pointer.
 int gpu_memory_type(const struct gpu_context *gpu, const void *pointer)
 {
     unsigned type = 0;
@@ -59,7 +60,7 @@ static int copy_pieces(struct context *context, struct piece *piece,
     struct op_copy copy = piece->op->copy;
     size_t times = 1;
     int code = 0;
-    // Slices that are no whole number of rows are copied one by one.
+    // If a slice is not a whole number of rows, each slice is copied by itself.
     if (copy.depth > 1 && (copy.from_slice % copy.from_row ||
                            copy.to_slice % copy.to_row)) {
         times = copy.depth;
@@ -77,8 +78,9 @@ static int copy_pieces(struct context *context, struct piece *piece,
 
 // --- Fills ------------------------------------------------------------------
 
-// The bytes that a driver fills with at once at most: 4, and aligned. Rows are
-// whole patterns apart, so the first one tells for all.
+// Returns the largest element, of up to 4 bytes, that divides the pattern and
+// is aligned at the first row. Rows lie whole patterns apart, so the first row
+// is enough.
 static size_t element_at(const struct op_fill *fill)
 {
     size_t size = fill->pattern_size < 4 ? fill->pattern_size : 4;
@@ -87,14 +89,14 @@ static size_t element_at(const struct op_fill *fill)
     return size;
 }
 
-// Part number `part` of `size` bytes, at most 4, of a pattern.
+// Returns part number `part` of a pattern, of `size` bytes, at most 4.
 static uint32_t part_of(uint64_t pattern, size_t size, size_t part)
 {
     return (uint32_t)(pattern >> 8 * size * part) &
            UINT32_MAX >> (32 - 8 * size);
 }
 
-// The same bytes in fewer rows and smaller patterns.
+// Returns an equal fill with fewer rows and a smaller pattern.
 static struct op_fill simplify(const struct op_fill *given)
 {
     struct op_fill fill = *given;
@@ -116,7 +118,8 @@ static struct op_fill simplify(const struct op_fill *given)
     return fill;
 }
 
-// Where a pattern is more than an element, its parts are columns of elements.
+// If a pattern is larger than an element, each part of the pattern fills a
+// column of elements.
 static int column_pieces(struct piece *piece, const struct op_fill *fill,
                          uint64_t to, int (*visit)(struct piece *, void *),
                          void *argument)
@@ -164,9 +167,10 @@ static int fill_pieces(struct piece *piece,
     return code;
 }
 
-// What a fill keeps when it is changed in place. The driver refuses to change
-// the extent of rows. It takes that of elements of 2 bytes, but then leaves out
-// some, where they are many and not aligned to 4 (CUDA driver 580.159).
+// Returns the properties of a fill that a change in place must keep. The driver
+// refuses to change the extent of rows. For elements of 2 bytes, the driver
+// accepts a new extent. But then the driver skips some elements if the fill is
+// large and not aligned to 4 (CUDA driver 580.159).
 uint64_t gpu_fill_form(const struct driver_fill_node *fill)
 {
     const uint64_t extent[] = {fill->element_size, fill->width, fill->height,
@@ -194,8 +198,8 @@ uint64_t gpu_fill_forms(const struct op *op)
 
 // --- Values -----------------------------------------------------------------
 
-// `flushes`: the device can; where it cannot, nothing comes past the bus that
-// would have to be.
+// `flushes`: the device can flush remote writes. Without that ability, no
+// writes arrive over the bus that would need a flush.
 static struct driver_value make_value(const struct memory_op *value,
                                       bool flushes)
 {
@@ -254,7 +258,7 @@ static int kernel_piece(struct piece *piece,
     return visit(piece, argument);
 }
 
-#define EDGES_MOST 8  // of a node that is early, since they are on the stack
+#define EDGES_MOST 8  // of an early node; the edges are on the stack
 
 bool gpu_is_plain_kernel(const struct op *op)
 {
@@ -311,8 +315,9 @@ static int clamp_priority(const struct driver *driver, int priority)
                                              : priority;
 }
 
-// Other nodes than those it comes after are none of its business, so what lets
-// a launch begin before the one in front of it has ended does not count here.
+// Leaves out the attribute that lets a launch begin before the end of the
+// previous launch. A node depends only on its predecessors, not on a previous
+// launch.
 unsigned gpu_node_attributes(const struct gpu_context *gpu,
                              const struct node_params *node_params,
                              struct driver_launch_attribute *out)
@@ -338,7 +343,7 @@ unsigned gpu_node_attributes(const struct gpu_context *gpu,
     return count;
 }
 
-// --- All --------------------------------------------------------------------
+// --- All operations ---------------------------------------------------------
 
 int gpu_op_pieces(struct context *context, const struct op *op,
                   int (*visit)(struct piece *, void *), void *argument)

@@ -1,10 +1,12 @@
-// Pieces: what the driver is given for an operation, as a node or on a stream.
+// Lowering of an operation to pieces. A piece is a single request to the
+// driver, as a node or on a stream.
 #pragma once
 
 #include "backends/cudalike/timeline/gpu_stream.h"
 #include "core/graph/graph.h"
 
-// The driver's; 0 for ordinary memory of the host. With the context current.
+// Returns the driver's type of the memory; 0 for ordinary memory of the host.
+// The context is current.
 int gpu_memory_type(const struct gpu_context *gpu, const void *pointer);
 
 enum piece_kind {
@@ -28,37 +30,39 @@ struct piece {
     struct driver_value items[PIECE_VALUES_MOST];
 };
 
-// Calls `visit` with each piece in its order, until one gives a code; so do
-// others.
+// Calls `visit` with each piece in order, until a call returns a code. Later
+// functions with a `visit` do the same.
 int gpu_op_pieces(struct context *context, const struct op *op,
                   int (*visit)(struct piece *, void *), void *argument);
 
-// Two fills of one form can be changed into each other in place.
+// Returns the form of a fill. A fill can be changed in place into any fill of
+// the same form.
 uint64_t gpu_fill_form(const struct driver_fill_node *fill);
-// The forms of all that an op fills, as one number.
+// Returns the forms of all fills of an op, hashed into a single number.
 uint64_t gpu_fill_forms(const struct op *op);
 
-// Where a node is added.
+// The place of a new node in the driver's graph.
 struct node_place {
     void *graph;
     void *const *after;
     size_t count;
-    bool behind_kernels;  // and nothing else
+    bool behind_kernels;  // all predecessors are kernels
 };
 
-// Adds the node of a kernel. Behind kernels it is early if it can be: the
-// driver may begin it when their blocks have ended, and only what can be early
-// may be set there later. 0 or the driver's code.
+// Adds the node of a kernel. Behind kernels, the node is early if possible: the
+// driver may begin the node once the blocks of those kernels have ended. An
+// early node accepts later only kernels that can be early. Returns 0 or the
+// driver's code.
 int gpu_add_kernel(struct context *context, const struct node_place *place,
                    const struct piece *piece, void **out_node,
                    bool *out_early);
-// Whether it is a kernel, and has neither attributes nor clusters.
+// True if the op is a kernel with neither attributes nor clusters.
 bool gpu_is_plain_kernel(const struct op *op);
-// Whether it also waits by itself for what it comes after.
+// True if the kernel also waits for its predecessors by itself.
 bool gpu_can_be_early(const struct op *op);
 
-// The attributes that a FUNCTION's node gets; those of an executable graph
-// cannot be changed.
+// Fills in the attributes of a FUNCTION's node. The attributes of a node in an
+// executable graph cannot be changed.
 unsigned gpu_node_attributes(const struct gpu_context *gpu,
                              const struct node_params *node_params,
                              struct driver_launch_attribute *out);

@@ -11,13 +11,15 @@
 
 #define PATIENCE_NS UINT64_C(100000000)
 
-// memory.cookie: 0, or whose memory it is that processes share.
+// Values of memory.cookie; 0: memory of this process alone. Otherwise,
+// processes share the memory, and this process made or opened it.
 enum { COOKIE_SHARED = 1, COOKIE_OPENED = 2 };
 
 // --- Allocation --------------------------------------------------------------
 
-// Not from the driver's pools: their memory cannot be written or waited for by
-// streams (seen with CUDA 13.0), and the core has a pool of its own.
+// Memory of the driver's pools is not used: streams cannot write values there
+// or wait for values there (seen with CUDA 13.0). The core has a pool of its
+// own.
 static int allocate(struct gpu_context *gpu, rnl_memory_kind kind, size_t size,
                     struct memory *out_memory)
 {
@@ -54,7 +56,7 @@ rnl_status gpu_memory_allocate(struct context *context, rnl_memory_kind kind,
         return RNL_OK;
     if (code != gpu->driver->out_of_memory)
         return driver_fail(context, code, "to allocate memory");
-    // What is over may be on its way to the pool, which is asked next.
+    // Retired memory may be on its way to the pool, which the core asks next.
     reaper_await(PATIENCE_NS);
     return fail(RNL_ERROR_OUT_OF_MEMORY,
                 "the device has no room for %zu bytes", size);
@@ -75,8 +77,9 @@ static void close_opened(struct gpu_context *gpu, void *pointer)
     call_of(gpu)->memory_close((uint64_t)(uintptr_t)pointer);
 }
 
-// The one call that frees memory without waiting for the device. Not in the
-// order of a stream with work: that may be full, or captured by others.
+// Frees by the single driver call that does not wait for the device. A stream
+// with work is not used for this, because that stream may be full or captured
+// by other code.
 static void free_device(struct gpu_context *gpu, void *pointer)
 {
     void *before = current_enter(gpu);
@@ -104,7 +107,7 @@ void gpu_memory_free(struct context *context, rnl_memory_kind kind,
 // --- Memory that several processes share -------------------------------------
 
 // The driver cuts small allocations out of larger blocks, and another process
-// opens the block as a whole. So each is a block of its own.
+// opens the block as a whole. So each shared allocation is a block of its own.
 #define SHARE_UNIT ((size_t)2 << 20)
 
 static int share(struct gpu_context *gpu, size_t size, uint64_t *out_address,
@@ -144,8 +147,8 @@ static rnl_status make_shared(struct context *context, size_t size,
     return RNL_OK;
 }
 
-// False when the driver knows that the memory ends before. The size came with
-// the key, from a process that may be mistaken.
+// False if the driver knows that the memory is smaller. The size came with the
+// key, from a process that may be mistaken.
 static bool has_room(struct gpu_context *gpu, uint64_t address, size_t size)
 {
     uint64_t start = 0;
@@ -224,7 +227,8 @@ rnl_status gpu_host_register(struct context *context, void *pointer,
     if (!locked)
         sync_gate_leave(gpu);
     current_back(gpu, before);
-    // What it says when it unlocks may be of earlier work, and is said again.
+    // A failure of the unlocking call may belong to earlier work, and is
+    // reported again later.
     return code == 0 || !locked
                ? RNL_OK
                : driver_fail(context, code, "to page-lock memory");
@@ -254,8 +258,8 @@ int gpu_hint(struct stream *stream, struct op *op)
 rnl_status gpu_memory_advise(struct context *context, void *address,
                              size_t size, rnl_memory_advice advice)
 {
-    // The vendors' numbers: 1 and 2 read-mostly on and off, 3 and 4 the
-    // preferred place, 5 and 6 who accesses it.
+    // The vendors' numbers: 1 and 2 turn read-mostly on and off, 3 and 4 the
+    // preferred place, 5 and 6 an accessing device.
     static const struct {
         rnl_memory_advice advice;
         int number;

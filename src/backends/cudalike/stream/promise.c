@@ -1,4 +1,4 @@
-// Promises: events that streams may wait for before they are recorded.
+// Promises: events for which a stream may wait before their record.
 #include "backends/cudalike/driver/gpu_context.h"
 #include "backends/cudalike/stream/deferred.h"
 #include "backends/cudalike/stream/event.h"
@@ -12,11 +12,11 @@
 
 #include <stdio.h>
 
-// A stream that waits for a promise which was not recorded yet.
+// A stream that waits for a promise before its record.
 struct waiter {
     struct waiter *next;
     struct stream *stream;  // referenced
-    uint64_t at;            // its operation that waits
+    uint64_t at;            // number of the waiting operation
 };
 
 void waiters_drop(struct waiter *waiter)
@@ -39,9 +39,10 @@ struct failure *promise_failure(struct event *event, struct stream *stream)
     return failure_blame(stream, &blame, RNL_ERROR_DEPENDENCY_FAILED, message);
 }
 
-// --- Keeping and breaking them ----------------------------------------------
+// --- Keeping and breaking promises ------------------------------------------
 
-// Those who wait for the promise get on. `stream`: which keeps it, or NULL.
+// Releases the streams that wait for the promise. `stream` keeps the promise;
+// NULL: the promise is broken.
 static void let_on(struct marker *marker, struct stream *stream,
                    const struct waiter *waiters)
 {
@@ -69,7 +70,8 @@ static bool waits_locked(const struct gpu_event *own,
     return waiter != NULL;
 }
 
-// Of a promise, which others may wait for by now, it stays where it is.
+// Takes the marker of a promise for its record. Other streams may wait for the
+// marker already, so the event keeps the marker, too.
 static struct marker *take_promised(struct event *event,
                                     struct stream *stream)
 {
@@ -88,7 +90,7 @@ static struct marker *take_promised(struct event *event,
     return marker;
 }
 
-// It was not recorded.
+// Undoes take_promised after the record failed.
 static void take_back(struct event *event, struct marker *marker)
 {
     struct gpu_event *own = event_of(event);
@@ -98,7 +100,8 @@ static void take_back(struct event *event, struct marker *marker)
     marker_drop(event->object.context, marker);
 }
 
-// Those who waited for the promise get what they waited for, failure and all.
+// Passes the failures of the recording stream, present and future, to the
+// streams that wait for the promise.
 static rnl_status tell_waiters(struct event *event, struct waiter *waiters,
                                struct stream *stream)
 {
@@ -117,14 +120,14 @@ static rnl_status tell_waiters(struct event *event, struct waiter *waiters,
     return status;
 }
 
-// Threads that wait look again.
+// Wakes the waiting threads, which then look again.
 static void announce(struct gpu_event *own)
 {
     atomic_fetch_add(&own->news, 1);
     futex_wake(&own->news, INT32_MAX);
 }
 
-// Takes over the marker and those who wait.
+// Releases all waiters after the record. Takes over the marker and the waiters.
 static rnl_status keep_promise(struct event *event, struct marker *marker,
                                struct stream *stream, struct waiter *waiters)
 {
@@ -180,8 +183,8 @@ void gpu_event_break(struct event *event)
 
 // --- Waiting on the device --------------------------------------------------
 
-// Returns what the promise will be recorded with; NULL when it was recorded or
-// broken meanwhile.
+// Returns the marker that the promise will record. NULL: the promise was
+// recorded or broken meanwhile.
 static struct marker *add_waiter(struct gpu_event *own, struct waiter *waiter)
 {
     struct marker *marker = NULL;
@@ -195,8 +198,9 @@ static struct marker *add_waiter(struct gpu_event *own, struct waiter *waiter)
     return marker;
 }
 
-// Other threads may have submitted more before the wait. Nothing is left to do
-// if whoever recorded or broke the promise has the waiter already.
+// Sets the number of the wait, because other threads may have submitted more
+// before the wait. If the waiter is no longer listed, the thread that decided
+// the promise has taken the waiter.
 static void correct_waiter(struct gpu_event *own, const struct waiter *waiter,
                            uint64_t at)
 {
@@ -211,7 +215,8 @@ static void correct_waiter(struct gpu_event *own, const struct waiter *waiter,
     lock_give(&own->lock);
 }
 
-// Unless whoever recorded or broke the promise has it already.
+// Removes the waiter after a failed wait, unless the thread that decided the
+// promise has taken the waiter.
 static void take_waiter_back(struct gpu_event *own, struct waiter *waiter)
 {
     lock_take(&own->lock);
@@ -243,7 +248,8 @@ static rnl_status wait_for(struct stream *stream, struct event *event)
     object_ref(&stream->object);
     uint64_t at = waiter->at;
     timeline_expect_failure(stream_timeline(stream), at);
-    struct marker *marker = add_waiter(own, waiter);  // the waiter may be gone
+    // Once listed, the waiter may be dropped by another thread.
+    struct marker *marker = add_waiter(own, waiter);
     if (!marker) {
         waiters_drop(waiter);
         return gpu_event_join(stream, event);
@@ -257,7 +263,8 @@ static rnl_status wait_for(struct stream *stream, struct event *event)
     return status;
 }
 
-// Others may drop the waiter, and its reference, as soon as they find it.
+// Keeps the stream during the call, because another thread may drop the waiter,
+// with its reference, at any time.
 rnl_status promise_join(struct stream *stream, struct event *event)
 {
     rnl_status status = object_ref_for(&stream->object, "stream");
@@ -270,7 +277,8 @@ rnl_status promise_join(struct stream *stream, struct event *event)
 
 // --- Waiting on the host ----------------------------------------------------
 
-// Until the promise is recorded there is nothing for the driver to wait for.
+// Until the promise is recorded, the driver has no event to wait for. So the
+// thread sleeps on `news`.
 rnl_status promise_wait(struct event *event, uint64_t deadline)
 {
     struct gpu_event *own = event_of(event);

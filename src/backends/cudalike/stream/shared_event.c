@@ -1,12 +1,14 @@
-// The progress thread is at both ends of a shared event. A record is an
-// operation of the host's queue: when the stream has reached it, the thread
-// writes the record's number, and whether the stream has failed. A wait is one
-// for a promise (deferred.h), which the thread keeps when it finds the number.
-// Until then the driver is not given the work behind the wait; if the record
-// failed, that work is left out.
+// The progress thread serves both ends of a shared event. A record is an
+// operation of the host queue. When the stream has reached the record, the
+// thread writes the record's number and whether the stream has failed.
 //
-// The device could write and wait for the number itself. But it cannot see
-// failures, and a wait for another process would block a hardware queue.
+// A wait of a stream is a wait for a promise (deferred.h), which the thread
+// keeps when the number appears. Until then, the work behind the wait is
+// deferred. If the record failed, that work is left out.
+//
+// The device could write the number and wait for the number itself. But the
+// device cannot see failures, and a wait for another process would block a
+// hardware queue.
 #include "backends/cudalike/stream/shared_event.h"
 
 #include "backends/cudalike/driver/wait.h"
@@ -22,7 +24,7 @@
 
 #include "core/stream/interprocess_event.h"
 
-// --- Life --------------------------------------------------------------------
+// --- Lifetime ----------------------------------------------------------------
 
 static void attach(struct event *event, struct shared_event *shared)
 {
@@ -55,8 +57,8 @@ rnl_status gpu_event_share(struct event *event, bool opens, unsigned char *key)
     return status;
 }
 
-// With a reference: another thread may release the event meanwhile. NULL after
-// recording that it did.
+// Returns the shared event with a reference, because another thread may release
+// the event during the call. NULL after recording the failure.
 static struct shared_event *keep(struct event *event)
 {
     struct gpu_event *own = event_of(event);
@@ -72,11 +74,11 @@ static struct shared_event *keep(struct event *event)
 
 // --- Records -----------------------------------------------------------------
 
-// The payload of a record's op.
+// The payload of the op of a record.
 struct record {
     struct shared_event *shared;  // referenced
     uint64_t number;
-    uint64_t older;  // has its place and comes first; 0: none
+    uint64_t older;  // earlier record in its slot; 0: none
 };
 
 static void claim(struct record *record, struct shared_event *shared)
@@ -144,9 +146,9 @@ struct shared_wait {
     struct shared_wait *next;
     struct shared_event *shared;  // referenced
     uint64_t record;
-    struct marker *marker;        // a promise, which lets the stream on
+    struct marker *marker;        // promise that releases the stream
     struct stream *stream;        // referenced
-    uint64_t at;                  // its operation that waits
+    uint64_t at;                  // number of the waiting operation
 };
 
 // Guards the list.
@@ -169,7 +171,7 @@ static void wait_drop(struct shared_wait *wait)
     mem_release(wait, sizeof *wait);
 }
 
-// NULL after recording the failure. The caller keeps the stream.
+// Returns NULL after recording the failure. The caller keeps the stream.
 static struct shared_wait *wait_new(struct stream *stream,
                                     struct shared_event *shared,
                                     uint64_t record)
@@ -209,7 +211,8 @@ static rnl_status wait_for(struct stream *stream, struct shared_event *shared,
     struct shared_wait *wait = wait_new(stream, shared, record);
     if (!wait)
         return fail_status();
-    // The marker is held, and so is the wait, which may fail therefore.
+    // The marker is pending, so the wait is deferred. A deferred wait may fail
+    // later, as stream_wait_marker has noted.
     rnl_status status = stream_wait_marker(stream, wait->marker, &wait->at);
     if (status == RNL_OK)
         list_wait(wait);
@@ -218,8 +221,8 @@ static rnl_status wait_for(struct stream *stream, struct shared_event *shared,
     return status;
 }
 
-// The progress thread may drop the wait, and its reference, as soon as it finds
-// it.
+// Keeps the stream during the call, because the progress thread may drop the
+// wait, with its reference, at any time.
 static rnl_status wait_and_keep(struct stream *stream,
                                 struct shared_event *shared, uint64_t record)
 {
@@ -248,8 +251,8 @@ rnl_status gpu_shared_join(struct stream *stream, struct event *event)
     return status;
 }
 
-// If the stream gave the wait up, because the device is lost, say, nobody else
-// has the marker.
+// True if the stream has given up the wait, for example on a lost device. Then
+// only this wait still holds the marker.
 static bool is_given_up(const struct shared_wait *wait)
 {
     return atomic_load(&wait->marker->references) == 1;
@@ -278,8 +281,8 @@ static struct shared_wait *take_over(bool *out_left)
     return over;
 }
 
-// The failure is told before the stream gets on, so that the work behind the
-// wait is left out.
+// Reports the failure before the stream is released, so that the stream leaves
+// out the work behind the wait.
 static void end(struct shared_wait *wait)
 {
     if (!is_given_up(wait) && shared_event_state(wait->shared, wait->record) ==
@@ -308,8 +311,8 @@ bool shared_waits_look(bool *out_left)
 
 // --- Waiting on the host -----------------------------------------------------
 
-// A wait is for what was the last record when it began. The caller keeps the
-// event.
+// A wait of a thread, for the record that was the last when the wait began. The
+// caller keeps the event.
 struct host_wait {
     struct event *event;
     uint64_t record;

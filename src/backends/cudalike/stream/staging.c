@@ -1,8 +1,8 @@
 // Copies between the device and ordinary host memory.
 //
-// The driver does them through one small page-locked buffer with one thread;
-// here several threads carry pieces through buffers of their own, each on a
-// stream of its own, so that copying in memory and over the bus overlap. Other
+// The driver copies with one thread, through one small page-locked buffer.
+// Here, several threads carry pieces, each through its own buffers and on its
+// own native stream. So copies in memory and over the bus overlap. Other
 // streams and host functions are not held up, and copies of several streams
 // share the threads.
 #include "backends/cudalike/stream/staging.h"
@@ -37,29 +37,32 @@
 #define PIECE_LEAST ((size_t)256 << 10)
 #define PINNED_TIMES 2
 
-// So little the driver carries as fast to the device.
+// Up to this size, the driver copies to the device as fast.
 #define DRIVERS_MOST ((size_t)1 << 20)
 
-// The others are at their last pieces then.
+// The expected wait of a caller while the other threads carry their last
+// pieces.
 #define LAST_PIECES_US 400
 
-// What is carried between two looks at whether another copy waits.
+// Pieces that a thread carries before the thread looks for another waiting
+// copy.
 #define TURN_PIECES 8
 
 struct stage_slot {
     void *pinned, *event;
-    char *waits_for;  // where the piece goes that is on its way into it
+    char *waits_for;  // target of the piece on its way into `pinned`
     size_t size;
 };
 
-// What one thread needs for a while. Belongs to a context.
+// The native stream and the buffers of one thread at a time. Belongs to a
+// context.
 struct lane {
     struct lane *next;
     void *stream;
     struct stage_slot slots[SLOTS_MOST];
 };
 
-// A thread's part in a job: as many pieces as it comes to.
+// A thread's part in a job: as many pieces as the thread can take.
 struct share {
     struct task task;
     struct job *job;
@@ -67,27 +70,28 @@ struct share {
 
 struct job {
     struct stream *stream;  // referenced
-    struct op *op;          // NULL: the caller does it, and waits for it
+    struct op *op;          // NULL: the caller copies, and waits
     char *to;
     const char *from;
     bool to_device;
-    _Atomic bool over;      // of the caller's: all shares are
+    _Atomic bool over;      // for the caller: all shares ended
     size_t size;
-    _Atomic size_t begun;    // bytes that some thread has taken on
+    _Atomic size_t begun;    // bytes that threads have taken
     _Atomic int code;        // the driver's first refusal
-    _Atomic unsigned open;   // shares that are not over
+    _Atomic unsigned open;   // shares that have not ended
     struct share shares[THREADS_MOST];
 };
 
-// --- How it is done ---------------------------------------------------------
+// --- Tuning -----------------------------------------------------------------
 
-// Pieces are large enough that the bus is not kept waiting between them, and
-// small enough for the caches. What comes to the host is not looked at before
-// all of it is there: much of it would only drive out what is in the caches.
+// A piece is large enough to leave no gap on the bus between pieces, and small
+// enough for the caches. The host reads data from the device only after the
+// whole copy. So large copies bypass the caches, which would lose useful data
+// otherwise.
 static struct {
     unsigned threads, slots;
     size_t piece;
-    size_t past;  // from so many bytes on, past the caches to the host
+    size_t past;  // copies to the host: least size that bypasses the caches
     bool lines;   // the processor stores whole lines
 } way = {0, 3, (size_t)2 << 20, (size_t)16 << 20, false};
 
@@ -102,8 +106,8 @@ static unsigned threads_wanted(void)
     return cores < 4 ? 1 : cores < 16 ? (unsigned)cores / 2 : 8;
 }
 
-// "threads:KiB of a piece:slots:KiB from which on past the caches", for who
-// measures what is best.
+// Reads "threads:KiB of a piece:slots:KiB from which on copies bypass the
+// caches", for measurements of the best values.
 static void read_way(const char *text)
 {
     unsigned threads, piece, slots, past;
@@ -199,8 +203,8 @@ void staging_finish(struct gpu_context *gpu)
 
 // --- One thread's share ------------------------------------------------------
 
-// At both ends pieces are small, so that the bus has something to do soon, and
-// no thread is left alone with much.
+// Pieces are small at both ends of a copy: first to start the bus soon, last to
+// leave no thread alone with much work.
 static size_t piece_size(const struct job *job, size_t offset)
 {
     size_t left = job->size - offset;
@@ -220,7 +224,7 @@ static bool is_taken(struct job *job)
            atomic_load(&job->code) != 0;
 }
 
-// The next piece that nobody has taken on; false when there is none.
+// Takes the next free piece; false if no piece is left.
 static bool next_piece(struct job *job, size_t *out_offset, size_t *out_size)
 {
     *out_offset = atomic_load(&job->begun);
@@ -277,10 +281,10 @@ static void copy_past_caches(char *to, const char *from, size_t size)
 }
 #endif
 
-// What goes to the device is read by the bus alone: to fetch the lines of the
-// page-locked memory first gains only once they are in the caches, in copies
-// that are so large that they come by again and again. Stores of less than a
-// line fetch it anyway.
+// True if the copy bypasses the caches. On the way to the device, only the bus
+// reads the page-locked memory. Fetching its lines first pays only if the lines
+// are still in the caches. Only a large copy reuses the buffers often enough
+// for that. Stores of less than a line fetch the line anyway.
 static bool goes_past_caches(const struct job *job)
 {
     size_t pinned = way.threads * way.slots * way.piece;
@@ -297,7 +301,7 @@ static void carry_bytes(const struct job *job, char *to, const char *from,
         memcpy(to, from, size);
 }
 
-// Until what is on its way through the slot is there.
+// Waits until the piece in the slot has arrived.
 static int slot_settle(const struct driver_functions *call,
                        const struct job *job, struct stage_slot *slot)
 {
@@ -332,7 +336,7 @@ static int begin_piece(const struct driver_functions *call, struct job *job,
     return call->event_record(slot->event, lane->stream);
 }
 
-// Until nothing is left, or others wait for a turn.
+// Carries pieces until none is left, or until another copy waits for a turn.
 static int carry(const struct driver_functions *call, struct job *job,
                  struct lane *lane)
 {
@@ -347,7 +351,7 @@ static int carry(const struct driver_functions *call, struct job *job,
         if (code == 0)
             code = begin_piece(call, job, lane, slot, offset, size);
     }
-    // A piece that no event stands for may be under way still.
+    // A piece without a recorded event may still be under way.
     if (code != 0)
         call->stream_synchronize(lane->stream);
     for (unsigned i = 0; i < way.slots; i++) {
@@ -402,7 +406,8 @@ static void run_share(struct task *task)
             driver_use_never();
     }
     if (!is_taken(job))
-        task_add(&copying, task);  // there is a thread: this one
+        // This thread exists, so task_add cannot fail.
+        task_add(&copying, task);
     else if (COUNT_DOWN(&job->open) == 1)
         job_finish(job);
 }
@@ -435,8 +440,8 @@ static struct job *job_new(struct stream *stream, const struct op_copy *copy)
     return job;
 }
 
-// The last share to end finishes the job. One is the caller's, who gives it
-// back when all are added.
+// Adds the shares of a job; the last share to end finishes the job. The caller
+// has a further share, which ends after all shares are added.
 static unsigned add_shares(struct job *job, size_t most)
 {
     unsigned shares = most < way.threads ? (unsigned)most : way.threads;
@@ -458,7 +463,7 @@ bool staging_start(struct stream *stream, struct op *op)
     if (!job)
         return false;
     job->op = op;
-    object_ref(&stream->object);  // which is watched
+    object_ref(&stream->object);  // kept by the progress thread
     if (add_shares(job, pieces_of(job)) == 0) {
         mem_release(job, sizeof *job);
         object_unref(&stream->object);
@@ -469,7 +474,7 @@ bool staging_start(struct stream *stream, struct op *op)
     return true;
 }
 
-static _Atomic unsigned callers;  // who wait for their copies
+static _Atomic unsigned callers;  // threads that wait for their copies
 
 static rnl_status is_over(void *subject)
 {
@@ -488,7 +493,8 @@ rnl_status staging_copy_with(struct stream *stream, const struct op *op)
         return staging_copy(stream, op);
     struct waits waits = {.took_us = {LAST_PIECES_US}};
     bool alone = add_shares(job, pieces_of(job) - 1) == 0;
-    // Each has a lane, which stays.
+    // A caller that carries takes a lane, and lanes are kept. So the number of
+    // carrying callers is limited.
     bool carries = atomic_fetch_add(&callers, 1) < way.threads || alone;
     if (carries && driver_use_begin()) {
         while (!is_taken(job) && !driver_use_ended())
@@ -503,7 +509,7 @@ rnl_status staging_copy_with(struct stream *stream, const struct op *op)
         (rnl_sync_policy)atomic_load_explicit(&stream->sync_policy,
                                               memory_order_relaxed),
         RNL_FOREVER, &waits);
-    if (status != RNL_OK)  // the process ends: others may have it still
+    if (status != RNL_OK)  // the process ends; threads may use the job
         return status;
     int code = atomic_load(&job->code);
     bool taken = is_taken(job);

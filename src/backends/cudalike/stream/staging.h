@@ -3,20 +3,20 @@
 
 #include "backends/cudalike/timeline/progress.h"
 
-// Whether the copy is worth several threads.
+// True if the copy is worth several threads.
 bool staging_takes(const struct op *op);
 
-// Has it done in the background; then host_queue_complete is called. False when
-// there are no means: staging_copy does it, too.
+// Starts the copy in the background; host_queue_complete is called at its end.
+// False if memory or threads are short: then the caller uses staging_copy.
 bool staging_start(struct stream *stream, struct op *op);
 
-// Does it now. RNL_OK or a failure.
+// Copies during the call. Returns RNL_OK or a failure.
 rnl_status staging_copy(struct stream *stream, const struct op *op);
 
-// The same for a caller who waits, with the help of those threads where it is
-// worth that.
+// Copies for a waiting caller. The staging threads help if the copy is worth
+// several threads.
 rnl_status staging_copy_with(struct stream *stream, const struct op *op);
 
-// Frees what was kept for copies of a context.
+// Frees everything that a context keeps for copies.
 void staging_finish(struct gpu_context *gpu);
 void bounces_finish(struct gpu_context *gpu);

@@ -33,7 +33,8 @@ static rnl_status init(struct stream *stream, struct timeline *timeline)
     own->shared = stream->borrowed != NULL;
     if (own->shared)
         graph_fences_enable();
-    // The vendor's special ones are of the current context.
+    // A special handle of the vendor belongs to the current context, so calls
+    // with such a handle need the stream's context.
     own->enters = !gpu->driver->handles_suffice ||
                   (own->shared && (uintptr_t)stream->borrowed <=
                                       DRIVER_STREAM_SPECIAL_MOST);
@@ -84,7 +85,7 @@ void gpu_stream_finish(struct stream *stream)
 
 // --- Submitting ------------------------------------------------------------
 
-// Where an op is after it was given to the driver.
+// The state of an op after its submission.
 enum fate { FATE_OVER, FATE_PENDING, FATE_HOST };
 
 static int give_graph(struct stream *stream, struct op *op, enum fate *fate)
@@ -95,8 +96,8 @@ static int give_graph(struct stream *stream, struct op *op, enum fate *fate)
     return code;
 }
 
-// What the driver has taken of it runs, though it refuses the rest: so it is
-// an operation, which fails.
+// If the driver refuses a part after accepting another part, the accepted part
+// runs. So the op counts as an operation, and fails.
 static int give_pieces(struct stream *stream, struct op *op, enum fate *fate)
 {
     bool begun;
@@ -158,8 +159,9 @@ static int give_locked(struct stream *stream, struct op *op, enum fate *fate)
     return host_queue_submit_locked(stream, op);
 }
 
-// So that those who wait for the stream to get on see it also while it is never
-// idle: as often as the progress thread looks, not with each operation.
+// Records a marker if retired work, deferred ops or deferred buffers wait for
+// progress of the stream, which may never be idle. The progress thread asks for
+// each marker, so most operations have no marker.
 void stream_mark_wanted_locked(struct stream *stream)
 {
     ASSERT(lock_is_held(&gpu_stream_of(stream)->lock));
@@ -177,7 +179,8 @@ void stream_mark_wanted_locked(struct stream *stream)
     struct marker *marker = marker_record(stream, &code);
     if (!marker)
         return;
-    // What the host does last is not over when the driver comes by.
+    // If the host's ops come last, the marker completes before their end, so
+    // its value is `solid`.
     bool all = own->last == LAST_WORK || !host_queue_is_busy_locked(stream);
     marker->value =
         all ? atomic_load(&timeline_of(own)->submitted) : own->solid;
@@ -196,7 +199,7 @@ static void give_up_note(struct op *op)
         gpu_give_attributes(op->stream, op);
 }
 
-// What comes behind a refused op is not run, but host functions are called.
+// Ops behind a refused op are not run, but host functions are called.
 static void give_up_locked(struct stream *stream, struct op *op, int code,
                            struct op **over)
 {
@@ -217,7 +220,8 @@ static void give_up_locked(struct stream *stream, struct op *op, int code,
 
 static void put_given_locked(struct op *op, enum fate fate, struct op **over)
 {
-    // What is the progress thread's may be gone.
+    // An op of FATE_HOST belongs to the progress thread, and may be gone
+    // already.
     ASSERT(fate == FATE_HOST ||
            lock_is_held(&gpu_stream_of(op->stream)->lock));
     if (fate == FATE_PENDING) {
@@ -228,7 +232,7 @@ static void put_given_locked(struct op *op, enum fate fate, struct op **over)
     }
 }
 
-// What went to the driver together. Returns what comes behind.
+// Notes ops that were submitted together. Returns the first op behind them.
 static struct op *put_together_locked(struct stream *stream, struct op *op,
                                       size_t count, struct op **over)
 {
@@ -259,9 +263,10 @@ static bool is_work(const struct op *op)
     return !(others >> op->kind & 1);
 }
 
-// On a stream that has failed, work is not done any more, but what comes before
-// the failure is. Looked at behind may_go_locked: what a wait fails with is
-// known before it is over. Who waits for this stream is to be told: waits stay.
+// True if the op is left out: the device is lost, or the stream failed at the
+// op or before. This check must follow may_go_locked, because the failure of a
+// wait is known before the wait is over. A wait is never left out, because a
+// stream that waits for this stream must learn of the failure.
 static inline bool leaves_out_locked(struct stream *stream,
                                      const struct op *op)
 {
@@ -272,8 +277,8 @@ static inline bool leaves_out_locked(struct stream *stream,
            is_work(op) && stream_leaves_out(stream, op->sequence);
 }
 
-// Gives ops to the driver, about `most` of them, until one has to wait for the
-// host. Returns what is left; `*code`: the driver refused the first of it.
+// Submits ops, about `most`, until an op has to wait for the host. Returns the
+// remaining ops. If `*code` is set, the driver refused the first of these.
 static struct op *submit_list_locked(struct stream *stream, struct op *op,
                                    size_t most, struct op **over, int *code)
 {
@@ -300,12 +305,12 @@ static struct op *submit_list_locked(struct stream *stream, struct op *op,
         alone -= alone > 0;
         struct op *next = op->next;
         enum fate fate;
-        // What is not counted has the number of the op before it.
+        // An op that is not counted has the number of the op before.
         if (op->sequence > atomic_load(&timeline_of(own)->submitted))
             stream_note_submitted_locked(own, op);
         *code = give_locked(stream, op, &fate);
         if (*code != 0) {
-            op->next = next;  // it was the last one of a list meanwhile
+            op->next = next;  // the host queue may have cleared `next`
             return op;
         }
         if (fate != FATE_HOST)
@@ -338,8 +343,8 @@ static uint64_t number(struct op *op, uint64_t enqueued)
     return enqueued;
 }
 
-// Gives to the driver what needs not be held; `*over`: those that are over for
-// the core. A code only when nothing at all was submitted.
+// Submits the ops that need not be deferred; `*over` collects the ops that are
+// over for the core. Returns a code only if nothing at all was submitted.
 static int submit_locked(struct stream *stream, struct op *first,
                          struct op **over)
 {
@@ -356,7 +361,7 @@ static int submit_locked(struct stream *stream, struct op *first,
         atomic_store(&timeline_of(own)->submitted, submitted);
         return code;
     }
-    if (rest)  // the driver may refuse it yet
+    if (rest)  // the driver may still refuse
         timeline_expect_failure(timeline_of(own), enqueued);
     if (code != 0)
         give_up_locked(stream, rest, code, over);
@@ -368,7 +373,7 @@ static int submit_locked(struct stream *stream, struct op *first,
     return 0;
 }
 
-// What an old driver lacks.
+// Refuses host functions if the driver is too old for a host queue.
 static rnl_status check_needs(const struct gpu_context *gpu,
                               const struct op *op)
 {
@@ -428,11 +433,12 @@ HOT rnl_status gpu_stream_submit(struct stream *stream, struct op *first)
                           : submit(stream, first);
 }
 
-// --- How far it got --------------------------------------------------------
+// --- Progress --------------------------------------------------------------
 
-// The owner of a borrowed stream may destroy it when it was told that all is
-// done: the progress thread, where it asks, comes to an end first, and asks no
-// more.
+// The owner of a borrowed stream may destroy the stream once told that all work
+// is done. So the progress thread asks under the lock `asking`. A waiter takes
+// this lock before its wait returns, and the progress thread asks no more after
+// that.
 static int ask_driver(struct stream *stream, uint64_t point)
 {
     const struct gpu_context *gpu = gpu_of(stream_context(stream));
@@ -484,15 +490,15 @@ static rnl_status query_stream(void *subject)
     return gpu_stream_query(subject);
 }
 
-// Only by who has time: much takes long.
+// Only for a waiter without a deadline, because a large copy takes long.
 static rnl_status help_and_query(void *subject)
 {
     host_queue_help(subject);
     return gpu_stream_query(subject);
 }
 
-// Another thread may release the stream meanwhile, and the driver's goes with
-// it: whoever only looks keeps it, too.
+// Keeps the stream during a query, because another thread may release the
+// stream, and the driver's stream with it.
 static rnl_status look(struct stream *stream)
 {
     rnl_status status = object_ref_for(&stream->object, "stream");
@@ -518,7 +524,7 @@ static rnl_status wait_until(struct stream *stream, uint64_t deadline)
     rnl_status status = stream_refuse_captured(stream);
     if (status != RNL_OK)
         return status;
-    void *before = stream_enter(stream);  // once, not with each look
+    void *before = stream_enter(stream);  // once, not for each query
     status = gpu_stream_query(stream);
     if (status == RNL_NOT_READY)
         status = gpu_poll(deadline == RNL_FOREVER ? help_and_query
@@ -569,7 +575,7 @@ rnl_status stream_defer_marker_locked(struct stream *stream, enum op_kind kind,
     if (!op)
         return fail_status();
     op->sequence = sequence;
-    // The driver may refuse it yet.
+    // The driver may still refuse the op.
     timeline_expect_failure(stream_timeline(stream), sequence);
     stream_defer_locked(stream, op);
     atomic_store_explicit(&stream->enqueued, op->sequence,
@@ -593,7 +599,8 @@ rnl_status stream_wait_marker(struct stream *stream, struct marker *marker,
     if (status == RNL_OK && code == 0)
         *out_at = atomic_load(&stream->enqueued);
     lock_give(&own->lock);
-    // Who shares it meanwhile gives what is held by now.
+    // If other code got the native stream meanwhile, that code expects all
+    // deferred work in the driver.
     if (atomic_load(&own->shared))
         stream_submit_all(stream);
     return code == 0 ? status
@@ -621,7 +628,8 @@ static rnl_status follow(struct stream *stream, struct stream *other,
     return status;
 }
 
-// Not counted: then the progress thread lists nothing.
+// Records without counting an operation, so that the progress thread need not
+// watch the stream.
 static struct marker *take_record(struct stream *stream)
 {
     struct gpu_stream *own = gpu_stream_of(stream);

@@ -4,15 +4,16 @@
 #include "backends/cudalike/timeline/gpu_stream.h"
 
 rnl_status stream_record_marker(struct stream *stream, struct marker *marker);
-// `*out_at`: the operation that waits; nothing on failure.
+// `*out_at` is the number of the waiting operation; on failure, `*out_at` is
+// unchanged.
 rnl_status stream_wait_marker(struct stream *stream, struct marker *marker,
                               uint64_t *out_at);
 
 // --- Hooks -----------------------------------------------------------------
 
-// Reads what a borrowed stream is, which has to be of the context.
+// Reads the properties of a borrowed stream, which must belong to the context.
 rnl_status gpu_stream_borrow(struct stream *stream);
-// The driver's values of a stream's attributes; its context is current.
+// Returns the driver's values of a stream's attributes. The context is current.
 struct stream_attributes gpu_read_attributes(struct stream *stream);
 
 rnl_status gpu_stream_init(struct stream *stream);
@@ -34,8 +35,8 @@ rnl_status gpu_event_elapsed(struct event *start, struct event *end,
 void gpu_event_break(struct event *event);
 rnl_status gpu_event_share(struct event *event, bool opens,
                            unsigned char *key);  // shared_event.c
-// Lets the event stand for a marker that is given away, recorded on `stream`
-// behind operation `value`.
+// Sets the event to a marker, recorded on `stream` behind operation `value`.
+// The event takes over the marker.
 void gpu_event_stand_for(struct event *event, struct marker *marker,
                          struct stream *stream, uint64_t value);
 
@@ -52,21 +53,21 @@ rnl_status gpu_host_register(struct context *context, void *pointer,
 
 // --- Operations, each with the context current and the stream's lock held ----
 
-// They give the driver's code; 0 is success.
+// Each function returns the driver's code; 0 is success.
 int gpu_launch(struct stream *stream, struct op *op);  // launch.c
 int gpu_hint(struct stream *stream, struct op *op);    // memory.c
-// Copies, fills and values, on any of the vendor's streams. `*out_begun`: some
-// of it runs, also where the driver refused the rest.
+// Submits a copy, a fill or values to any native stream. `*out_begun` is true
+// if some part runs, even if the driver refused the rest.
 int gpu_give(struct context *context, void *handle, const struct op *op,
              bool *out_begun);                         // copy.c
 
-// What the host has to do of a graph's node so that it reads and writes when it
-// is its turn, and the driver holds nobody up.
+// The host's part of a graph node. With this part, memory is read and written
+// at the node's turn, and the driver blocks no thread.
 enum host_part {
     HOST_NOTHING,
-    HOST_CALLS,   // a function; no copy
-    HOST_COPIES,  // all of it: it stays within the host
-    HOST_READS,   // ordinary memory is read …
-    HOST_WRITES,  // … or written
+    HOST_CALLS,   // calls a function; no copy
+    HOST_COPIES,  // copies all, within the host
+    HOST_READS,   // reads ordinary memory …
+    HOST_WRITES,  // … or writes to it
 };
 enum host_part gpu_host_part(struct context *context, const struct op *op);

@@ -1,5 +1,5 @@
-// Attributes of streams count for work that is enqueued after they were set:
-// the driver is told when such work comes, behind what is held from before.
+// A stream's attributes apply to work that is enqueued after the change. So the
+// driver gets new attributes with the next work, behind all deferred work.
 #include "backends/cudalike/driver/driver.h"
 #include "backends/cudalike/driver/gpu_context.h"
 #include "backends/cudalike/stream/deferred.h"
@@ -28,7 +28,8 @@ static void tell(struct stream *stream, const struct stream_attributes *given)
                                value.bytes);
 }
 
-// An attribute that the driver does not know, or not of this stream, is 0.
+// Returns 0 for an attribute that the driver does not know, or not for this
+// stream.
 static struct driver_launch_attribute read_value(struct stream *stream, int id)
 {
     struct driver_launch_attribute value = {0};

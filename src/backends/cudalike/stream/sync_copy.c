@@ -1,6 +1,6 @@
-// Copies between the device and ordinary memory that the caller waits for: it
-// does them itself. To wake a thread of the library takes longer than copies of
-// little do.
+// Copies between the device and ordinary memory whose end the caller awaits.
+// The calling thread does a small copy itself, because waking a library thread
+// takes longer.
 #include "backends/cudalike/driver/driver.h"
 #include "backends/cudalike/driver/gpu_context.h"
 #include "backends/cudalike/stream/copy.h"
@@ -14,7 +14,7 @@
 
 #define BOUNCE_SIZE ((size_t)256 << 10)
 
-// Page-locked memory that a copy of little goes through. Belongs to a context.
+// Page-locked memory for a small copy. Belongs to a context.
 struct bounce {
     struct bounce *next;
     void *memory;
@@ -73,8 +73,9 @@ static void bounce_drop(struct gpu_context *gpu, struct bounce *bounce)
     lock_give(&gpu->lock);
 }
 
-// One end is the page-locked memory, and what is left for the host, which reads
-// before and writes behind, is given.
+// Replaces the ordinary end of the copy by the page-locked memory. Returns the
+// host's part, done before the device's part if the host reads, and afterwards
+// if the host writes.
 static struct op_copy put_between(struct context *context, struct op_copy *copy,
                                   enum host_part part, char *memory)
 {
@@ -102,7 +103,8 @@ static rnl_status do_rest(const struct op_copy *rest)
     return RNL_OK;
 }
 
-// The device copies in the stream's order. Takes the op over.
+// Copies through the bounce; the device's part keeps the stream's order. Takes
+// over the op.
 static rnl_status copy_through(struct stream *stream, struct op *op,
                                enum host_part part, struct bounce *bounce)
 {
@@ -120,13 +122,13 @@ static rnl_status copy_through(struct stream *stream, struct op *op,
         status = do_rest(&rest);
     if (status == RNL_OK)
         bounce_drop(gpu_of(context), bounce);
-    else  // the device may be at it yet
+    else  // the device may use the bounce
         free_when_idle(context, bounce_release, bounce);
     return status;
 }
 
-// Until all is done that comes before by others: work that they gave the
-// stream, and what the vendor's legacy stream was given.
+// Waits for earlier work of other code, on the native stream and on the
+// vendor's legacy default stream.
 static rnl_status await_others(struct stream *stream)
 {
     if (stream_has_points(stream))
@@ -142,7 +144,7 @@ static rnl_status await_others(struct stream *stream)
     return status;
 }
 
-// The caller may have no context current.
+// The caller may have no current context.
 static enum host_part host_part(struct context *context, const struct op *op)
 {
     const struct gpu_context *gpu = gpu_of(context);
@@ -164,12 +166,12 @@ rnl_status gpu_copy_awaited(struct stream *stream, struct op *op)
         gpu_copy_is_taken_early(stream, op))
         return gpu_stream_submit(stream, op);
     enum host_part part = host_part(context, op);
-    // What the host reads may be written by what comes before.
+    // Earlier operations may write to the memory that the host reads.
     if (part == HOST_READS)
         status = stream_wait_done(stream, RNL_FOREVER);
     if (status != RNL_OK)
         return status;
-    // Much is carried by who waits (host_queue_help).
+    // A waiting thread carries a large copy in host_queue_help.
     if ((part != HOST_READS && part != HOST_WRITES) ||
         packed_size(&op->copy) > BOUNCE_SIZE ||
         gpu_copy_is_taken_early(stream, op))

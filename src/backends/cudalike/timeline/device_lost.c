@@ -1,4 +1,4 @@
-// Failures that the driver reports, and devices that are lost by them.
+// Failures that the driver reports, and the loss of a device.
 #include "backends/cudalike/timeline/device_lost.h"
 
 #include "backends/cudalike/driver/driver.h"
@@ -16,8 +16,8 @@
 rnl_status driver_fail(struct context *context, int code, const char *what)
 {
     const struct driver *driver = gpu_of(context)->driver;
-    // A context that is being opened has no stream to blame, and nobody else
-    // knows it.
+    // A context that is being opened has no stream to blame, and no other
+    // thread knows the context yet.
     if (!driver->is_sticky(code) || !context->default_stream)
         return driver_fail_early(driver, code, what);
     context_lose(context, NULL, code);
@@ -31,9 +31,9 @@ rnl_status driver_fail(struct context *context, int code, const char *what)
 
 // --- A lost device ---------------------------------------------------------
 
-// The work that may be at fault: of one stream, or of several.
+// The work that may be at fault: of a single stream, or of several.
 struct suspects {
-    struct stream *stream;  // the last one met; only compared and described
+    struct stream *stream;  // the last one found; only compared and described
     uint64_t first, last;
     size_t streams;
 };
@@ -53,7 +53,8 @@ static rnl_status suspect(struct stream *stream, void *argument)
     return RNL_OK;
 }
 
-// Kernels are what fails, as a rule: the only one there is is the suspect.
+// The failed operation is usually a kernel. If the range has exactly one
+// kernel, returns its number; otherwise 0.
 static uint64_t only_kernel(const struct suspects *suspects)
 {
     uint64_t found = 0;
@@ -134,7 +135,7 @@ void context_show_prints(struct context *context)
         context_is_lost(context) || progress_is_here())
         return;
     void *before = current_enter(gpu);
-    call_of(gpu)->stream_synchronize(gpu->copy_stream);  // of any stream
+    call_of(gpu)->stream_synchronize(gpu->copy_stream);  // any stream would do
     current_back(gpu, before);
 }
 

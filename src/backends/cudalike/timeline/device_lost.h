@@ -1,20 +1,20 @@
-// Failures that the driver reports, and devices that are lost by them.
+// Failures that the driver reports, and the loss of a device.
 #pragma once
 
 #include "backends/cudalike/timeline/gpu_stream.h"
 
-// Records that the driver refused `what` with `code`, and returns the status. A
-// code that means that the device is lost latches the context.
+// Records that the driver refused `what` with `code`, and returns the status.
+// If the code means that the device is lost, the context latches the failure.
 rnl_status driver_fail(struct context *context, int code, const char *what);
 
-// Latches the context: every wait ends, every call reports the failure.
-// `blamed`: the stream at which it was seen, or NULL.
+// Latches the failure of the context: every wait ends, every call reports the
+// failure. `blamed`: the stream that saw the failure, or NULL.
 void context_lose(struct context *context, struct stream *blamed, int code);
 
-// What kernels printed by now reaches standard output: the driver brings it
-// there where it waits itself, which we do not have it do.
+// Has the driver print the output of kernels so far. The driver prints only in
+// a wait of its own, and Runnel's waits are none.
 void context_show_prints(struct context *context);
 
-// Of a lost device nothing is waited for but what the library's own threads
-// still do with the callers' memory.
+// After the loss of the device, a wait goes on only while threads of the
+// library still copy the callers' memory. True if a thread does.
 bool context_still_copies(const struct context *context);

@@ -1,4 +1,5 @@
-// What everybody may ask of the progress thread (progress.c).
+// The progress thread's interface for all threads: starting, waking, arrivals
+// (progress.c).
 #include "backends/cudalike/driver/gpu_context.h"
 #include "backends/cudalike/timeline/gpu_stream.h"
 #include "backends/cudalike/timeline/progress.h"

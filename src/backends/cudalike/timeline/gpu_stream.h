@@ -1,4 +1,4 @@
-// What the backend keeps of a stream and of an operation.
+// The backend's part of a stream and of an op.
 #pragma once
 
 #include "backends/cudalike/driver/gpu_context.h"
@@ -6,52 +6,54 @@
 #include "backends/cudalike/timeline/timeline.h"
 
 struct gpu_stream {
-    // What a launch looks at, together.
+    // The members that each launch reads, together.
     void *handle;
-    driver_launch_fn *launch;    // the driver's, two steps nearer
-    // Guards submission. Held while the driver is called, which blocks when
-    // its queue is full: the progress thread only ever tries it.
+    driver_launch_fn *launch;    // the driver's function, two loads nearer
+    // Guards submission. Held while the driver is called, which blocks if the
+    // driver's queue is full: the progress thread only ever tries the lock.
     struct lock lock;
-    bool watched;                // by the progress thread, which keeps it
+    bool watched;                // in the list of the progress thread, which
+                                 // holds a reference
     _Atomic bool defers;         // false: `deferred` and `host` are empty
-    _Atomic bool awaits;         // what it holds waits for others' records
+    _Atomic bool awaits;         // deferred ops wait for other streams
     _Atomic bool mark_wanted;    // the progress thread asks for `marker`
-    _Atomic bool shared;         // others may give it work that nobody counts
-    bool enters;                 // calls for it need the current context
-    uint32_t applied;            // changes of attributes that the driver has
-    enum last { LAST_WORK, LAST_COPY, LAST_HOST } last;  // what it was given
-    struct op_history *_Atomic history;  // of the last ones; may be NULL
+    _Atomic bool shared;         // foreign code may submit, uncounted
+    bool enters;                 // calls for the stream need its context
+    uint32_t applied;            // attribute changes that the driver has
+    enum last { LAST_WORK, LAST_COPY, LAST_HOST } last;  // kind of the last op
+    struct op_history *_Atomic history;  // may be NULL
     struct timeline *_Atomic timeline;  // referenced
     struct waits waits;
     struct batches *batches;     // kept graphs (batch.c); may be NULL
-    uint64_t solid;              // op before those of the host that come last
-    uint64_t graph_at;           // last launch of a graph that has no mark
-                                 // behind it (graph_fence.h); 0: none
-    const void *graph_of;        // whose all those launches are; or NULL
+    uint64_t solid;              // op before the last ops of the host
+    uint64_t graph_at;           // last graph launch with no marker behind
+                                 // (graph_fence.h); 0: none
+    const void *graph_of;        // gpu_exec of all launches since the last
+                                 // marker, or NULL if several
     struct op *deferred, *deferred_last;  // not submitted yet (deferred.h)
     struct marker *spares[2];    // for the next records: without, with timing
     struct marker *point;        // the newest one recorded without timing
     // Set under the lock if NULL, cleared by the progress thread once done.
     struct marker *_Atomic marker;
     struct host_queue {          // host_queue.h
-        struct lock lock;        // guards the list; nothing is called under it
+        struct lock lock;        // guards the list; a leaf lock
         struct op *first, *last; // not started, in order
-        bool calls;              // a thread calls its functions
+        bool calls;              // a thread runs host functions of the queue
         struct host_words *words;  // NULL until the first operation
-        // Numbers of operations. With the stream's lock.
+        // Numbers of operations, guarded by the stream's lock.
         uint32_t submitted;      // the newest one
         uint32_t announced;      // the newest one that the device announces
         uint32_t awaited;        // the newest one that the driver waits for
     } host;
     struct lock fences_lock;       // guards the next three
-    struct marker *fences, *fences_last;  // of launches, oldest first
+    struct marker *fences, *fences_last;  // behind graph launches, oldest first
                                           // (graph_fence.h)
-    uint64_t graphs_over;               // launches so far are over at least
-    struct lock asking;                 // … the driver (borrowed ones)
-    // The progress thread's own.
+    uint64_t graphs_over;               // launches up to this number are over
+    struct lock asking;                 // held to query a borrowed stream
+    // The next three are for the progress thread.
     struct stream *next_watched;
     uint32_t idle_rounds;
-    struct task drop;  // of the reference that is the last one (retire.c)
+    struct task drop;  // drops the last reference (retire.c)
 };
 
 static inline struct gpu_stream *gpu_stream_of(const struct stream *stream)
@@ -66,16 +68,16 @@ struct gpu_op {
             struct gpu_plan *plan;
             struct graph_launch *launch;
         } graph;
-        struct host_op {         // in the host's queue
+        struct host_op {         // in the host queue
             uint32_t number;
-            uint32_t announced;  // the number by which the stream tells that it
-                                 // got here
-            bool due_always;     // it has no number
-            bool counted;        // sync_gate.c counts it already
+            uint32_t announced;  // by this number the stream announces that the
+                                 // op is due
+            bool due_always;     // a refused announcement: no number
+            bool counted;        // by the sync gate already
         } host;
     };
     union {
-        struct task task;        // of a host function that is called
+        struct task task;        // calls a host function
         struct retired retired;
         struct {
             struct marker *marker;
@@ -114,7 +116,8 @@ static inline struct timeline *stream_timeline(const struct stream *stream)
     return timeline_of(gpu_stream_of(stream));
 }
 
-// The same for a stream, and back.
+// current_enter and current_back for the stream's context, if the driver needs
+// the context to be current.
 static inline void *stream_enter(const struct stream *stream)
 {
     return __builtin_expect(gpu_stream_of(stream)->enters, 0)
@@ -127,7 +130,8 @@ static inline void stream_leave(const struct stream *stream, void *before)
         current_back(gpu_of(stream_context(stream)), before);
 }
 
-// What others gave to the vendor's stream is not counted: the driver knows.
+// The timeline does not count foreign work on a shared stream, so only the
+// driver knows the progress of a shared stream.
 static inline bool stream_is_done(const struct gpu_stream *own, uint64_t point)
 {
     return atomic_load_explicit(&timeline_of(own)->completed,

@@ -4,7 +4,7 @@
 #include "backends/cudalike/timeline/gpu_stream.h"
 #include "backends/cudalike/timeline/marker.h"
 
-// A program of nothing that may block leaves no marks.
+// If a program has no work that may block, its streams record no fences.
 static _Atomic bool blocks;
 
 void graph_fences_enable(void)
@@ -20,7 +20,8 @@ static bool is_passed(struct stream *stream, const struct marker *end)
            call_of(gpu)->event_query(end->event) == 0;
 }
 
-// `completed` may not tell yet that these launches are over.
+// `completed` may lag behind: the fences' events tell earlier that launches are
+// over.
 static void drop_passed_locked(struct stream *stream)
 {
     ASSERT(lock_is_held(&gpu_stream_of(stream)->lock));

@@ -1,24 +1,26 @@
-// Where launches of graphs end.
+// Graph fences: the ends of graph launches.
 //
-// The launches of an executable graph come one after the other, which the
-// driver sees to unless the graph was exchanged meanwhile (graph.c): then the
-// next launch waits for a marker that is recorded at the exchange. What the
-// stream was given since the last launch is waited for, too. That does no harm
-// while it gets on by itself; in front of what may not, a marker is recorded,
-// whose value is the launch that it is behind.
+// The launches of an executable graph run one after the other. The driver
+// orders the launches unless the graph was exchanged in between (graph.c).
+// After an exchange the next launch waits for a marker behind the last launch.
+//
+// A marker recorded at the exchange also covers later work of that stream. The
+// extra wait is harmless as long as the later work always proceeds. In front of
+// work that may block, the stream records a marker, whose value is the last
+// launch before.
 #pragma once
 
 #include "backends/cudalike/timeline/gpu_stream.h"
 
-// Something is there, on any device, that may wait for more than what a driver
-// was given before it.
+// Announces that some work, on any device, may wait for more than the work that
+// its driver was given before.
 void graph_fences_enable(void);
 
 void graph_fence_leave_locked(struct stream *stream);
 
-// The stream is about to wait, perhaps for such a thing. Where the driver
-// refuses a marker there is none, and an exchange waits for more than it has
-// to, that wait included. With the stream's lock held.
+// Called before the stream submits a wait that may block. If the driver refuses
+// a marker, an exchange later waits for more than necessary, including this
+// wait. With the stream's lock held.
 static inline void stream_leave_fence_locked(struct stream *stream)
 {
     ASSERT(lock_is_held(&gpu_stream_of(stream)->lock));
@@ -26,10 +28,10 @@ static inline void stream_leave_fence_locked(struct stream *stream)
         graph_fence_leave_locked(stream);
 }
 
-// Whether the end of the launch is known: by a marker, for the caller to drop,
-// or because it is over (NULL). Locks nothing that is held for long.
+// True if the end of the launch is known. `*out_end`: a marker that the caller
+// drops, or NULL if the launch is over. Takes no lock that is held for long.
 bool stream_fence_of(struct stream *stream, uint64_t launch,
                    struct marker **out_end);
 
-// The stream is going.
+// Drops the fences of a stream that ends.
 void graph_fences_drop(struct stream *stream);

@@ -14,7 +14,7 @@
 
 #define WORDS_PER_PAGE 63
 
-// A page of words; the first place is its head.
+// A page-locked page of word pairs, and their descriptions.
 struct host_words_page {
     struct host_words_page *next;
     void *pointer;
@@ -23,15 +23,15 @@ struct host_words_page {
 
 // --- Words -----------------------------------------------------------------
 //
-// The device writes and reads the words themselves, so they are page-locked;
-// what describes them is ordinary memory.
+// The device writes and reads the words themselves, so the words are
+// page-locked; the descriptions are ordinary memory.
 
 struct word_pair {
     _Alignas(64) _Atomic uint32_t reached;
     _Atomic uint32_t done;
 };
 
-// The device has the same.
+// The address on the device is the same.
 static uint64_t word_address(const _Atomic uint32_t *word)
 {
     return (uint64_t)(uintptr_t)word;
@@ -65,7 +65,7 @@ static int page_add(struct gpu_context *gpu)
     return 0;
 }
 
-// The first that nobody writes any more, taken out.
+// Takes out the first pair that no previous owner's write can still change.
 static struct host_words *take_settled_locked(struct gpu_context *gpu)
 {
     ASSERT(lock_is_held(&gpu->lock));
@@ -76,7 +76,8 @@ static struct host_words *take_settled_locked(struct gpu_context *gpu)
     if (!words)
         return NULL;
     *link = words->next;
-    // Not every item was told to the device, so more may be done than that.
+    // The last operations may have been done without an announcement, so `done`
+    // may be larger than `reached`.
     atomic_store(words->done, words->last);
     atomic_store(&words->completed, words->last);
     return words;
@@ -88,7 +89,7 @@ static struct host_words *words_take(struct gpu_context *gpu, int *code)
     struct host_words *words = NULL;
     *code = driver_use_begin() ? 0 : gpu->driver->out_of_memory;
     if (*code != 0)
-        return NULL;  // the process is ending, and with it such memory
+        return NULL;  // exiting: the words may be gone
     while (!words && *code == 0) {
         lock_take(&gpu->lock);
         words = take_settled_locked(gpu);
@@ -154,8 +155,9 @@ void host_queue_complete(struct stream *stream, struct op *op,
     if (op->kind == OP_COPY)
         sync_gate_copy_end(gpu_of(stream_context(stream)));
     bool numbered = words && !host_op_of(op)->due_always;
-    op_end_aside(op);  // what it calls may wait for what comes behind
-    // Operations of a lost device do not wait for those before.
+    op_end_aside(op);  // a deleter may wait for later work
+    // On a lost device operations end without waiting for the operations
+    // before.
     ASSERT(!numbered || context_is_lost(stream_context(stream)) ||
            (int32_t)(number - atomic_load(&words->completed)) > 0);
     if (numbered)
@@ -168,15 +170,25 @@ void host_queue_complete(struct stream *stream, struct op *op,
         progress_wake();
 }
 
-// Whether the stream got to the operation.
+// True if the operations of the host before this one are done. If the stream
+// did not announce an operation, the announcement of the one before counts.
+static bool is_next(const struct host_queue *queue, const struct op *op)
+{
+    uint32_t completed = atomic_load_explicit(&queue->words->completed,
+                                              memory_order_acquire);
+    return (int32_t)(completed + 1 - host_op_of(op)->number) >= 0;
+}
+
+// True if the stream got to the operation.
 static bool is_due(struct stream *stream, const struct op *op)
 {
     const struct gpu_stream *own = gpu_stream_of(stream);
     return host_op_of(op)->due_always ||
            context_is_lost(stream_context(stream)) ||
-           (int32_t)(atomic_load_explicit(own->host.words->reached,
-                                          memory_order_acquire) -
-                     host_op_of(op)->announced) >= 0;
+           ((int32_t)(atomic_load_explicit(own->host.words->reached,
+                                           memory_order_acquire) -
+                      host_op_of(op)->announced) >= 0 &&
+            is_next(&own->host, op));
 }
 
 struct op *host_queue_take(struct stream *stream, bool only_copies)
@@ -247,8 +259,8 @@ bool host_queue_has_work(struct stream *stream)
     return has_work;
 }
 
-// True if no work is between the operation and the one before it in the queue:
-// the stream then announces only that one.
+// True if no work is between the operation and the previous one of the queue:
+// the stream then announces only the previous one.
 static bool follows(struct stream *stream, const struct op *op)
 {
     const struct gpu_stream *own = gpu_stream_of(stream);
@@ -272,8 +284,8 @@ bool host_queue_is_busy_locked(struct stream *stream)
     return (int32_t)(completed - own->host.submitted) < 0;
 }
 
-// The device is about to wait for the copies in the queue, so a call that waits
-// for the device has to wait for them (sync_gate.c).
+// The device is about to wait for the copies in the queue. Calls that wait for
+// the whole device must therefore wait for these copies first (sync_gate.c).
 static void count_copies_locked(struct stream *stream)
 {
     ASSERT(lock_is_held(&gpu_stream_of(stream)->lock));
@@ -290,7 +302,8 @@ static void count_copies_locked(struct stream *stream)
                 all = all && counted;
             }
         lock_give(&own->host.lock);
-        // The progress thread does not wait: others may wait for its work.
+        // The progress thread does not wait here, because the call may need its
+        // help to end.
         if (!all && !progress_is_here())
             sync_gate_await(gpu);
     } while (!all && !progress_is_here());
@@ -326,8 +339,8 @@ static void list_op(struct host_queue *queue, struct op *op)
     lock_give(&queue->lock);
 }
 
-// Takes the newest one back. False when the progress thread has it already,
-// which takes all of them once the device is lost.
+// Takes the newest operation back. False if the progress thread already has the
+// operation: on a lost device that thread takes all operations.
 static bool unlist_op(struct host_queue *queue, const struct op *op)
 {
     struct op **link = &queue->first, *last = NULL;
@@ -341,7 +354,7 @@ static bool unlist_op(struct host_queue *queue, const struct op *op)
     return found;
 }
 
-// With its first operation the queue gets words.
+// The queue gets words with its first operation.
 static int open_locked(struct stream *stream)
 {
     ASSERT(lock_is_held(&gpu_stream_of(stream)->lock));
@@ -366,14 +379,15 @@ static int submit_locked(struct stream *stream, struct op *op, bool announces)
     int code = open_locked(stream);
     if (code != 0)
         return code;
-    // Without words the device was lost after the caller looked.
+    // Without words the device was lost after the caller's check.
     announces = announces && queue->words;
     uint32_t number = queue->submitted + 1;
     uint32_t announced = announces ? number : queue->announced;
     uint64_t before = op->sequence - 1;
     enum last last = op->kind == OP_HOST ? LAST_HOST : LAST_COPY;
-    // In the list first: the device may get there at once. From then on the op
-    // may be over, and somebody else's.
+    // The op is listed before the announcement, because the device may get to
+    // the op at once. From then on the op may have ended and belong to another
+    // thread.
     *host_op_of(op) =
         (struct host_op){.number = number, .announced = announced};
     list_op(queue, op);

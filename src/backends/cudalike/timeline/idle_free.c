@@ -1,13 +1,12 @@
-// What the driver frees only while the whole device is idle: modules whose
-// kernels may run, page-locked memory that a copy may still write. It cannot
-// retire with a stream: its calls wait for all of them.
+// Frees that need an idle device: modules whose kernels may run, page-locked
+// memory that a copy may still write. Such an object cannot retire with a
+// stream, because the driver's calls to free the object wait for all streams.
 //
-// The driver's calls that free memory wait until the whole device is idle, and
-// while they wait, launches and copies of other threads are held up (seen with
-// CUDA 13.0: cuMemFree, cuMemFreeHost, cuMemHostUnregister, cuModuleUnload and
-// the loading of modules). What they wait for may need the very thread that is
-// held up. So they are only made while nothing runs on the device and nothing
-// can be submitted, by the reaper.
+// While these calls wait for the device to become idle, launches and copies of
+// all threads block. CUDA 13.0 was seen to wait in cuMemFree, cuMemFreeHost,
+// cuMemHostUnregister, cuModuleUnload and the loading of modules. The device
+// may wait for work of just such a blocked thread. So the reaper makes these
+// calls only while nothing runs on the device and nothing can be submitted.
 #include "backends/cudalike/timeline/idle_free.h"
 
 #include "backends/cudalike/driver/gpu_context.h"
@@ -20,7 +19,7 @@ struct idle_free {
     void *subject;
 };
 
-// The vendor's part of a context that is gone.
+// The backend's part of a context that has ended.
 struct rest {
     struct rest *next;
     struct gpu_context gpu;
@@ -28,9 +27,9 @@ struct rest {
 
 // Guards the next three.
 static struct lock registry_lock = LOCK_RANKED(RANK_REGISTRY);
-static struct gpu_context *contexts;   // that are open
+static struct gpu_context *contexts;   // the open ones
 static struct rest *rests;
-static struct rest *over;              // whose deleters are to be called
+static struct rest *over;              // their deleters are still to be called
 
 // --- Collecting --------------------------------------------------------------
 
@@ -69,12 +68,12 @@ void free_when_idle(struct context *context, idle_release *release,
     struct gpu_context *gpu = gpu_of(context);
     struct idle_free *one = mem_allocate(sizeof *one);
     if (!one) {
-        call_release(gpu, release, subject);  // the driver waits
+        call_release(gpu, release, subject);  // the driver waits for the device
         return;
     }
     lock_take(&gpu->lock);
     *one = (struct idle_free){gpu->idle_frees, release, subject};
-    gpu->idle_frees = one;  // from then on it may be freed
+    gpu->idle_frees = one;  // the reaper may free `one` from now on
     lock_give(&gpu->lock);
     reaper_start();
     reaper_wake();
@@ -90,7 +89,7 @@ static void free_waiting(struct gpu_context *gpu)
     }
 }
 
-// Nobody else knows the context any more.
+// No other thread knows the context any more.
 static void finish_rest(struct gpu_context *gpu)
 {
     void *before = current_enter(gpu);
@@ -126,7 +125,7 @@ static bool same_device(const struct gpu_context *a,
     return a->driver == b->driver && a->device == b->device;
 }
 
-// Lets the streams of the context go, up to and not including `end`.
+// Unlocks the streams of the context, up to and not including `end`.
 static void let_go(struct gpu_context *gpu, const struct stream *end)
 {
     for (struct stream *stream = gpu->owner->streams; stream != end;
@@ -135,7 +134,7 @@ static void let_go(struct gpu_context *gpu, const struct stream *end)
     lock_give(&gpu->owner->lock);
 }
 
-// Holds the context's streams, if they are all idle.
+// Locks the context's streams if all are idle.
 static bool hold(struct gpu_context *gpu)
 {
     lock_take(&gpu->owner->lock);
@@ -173,7 +172,8 @@ static bool hold_all(const struct gpu_context *device)
     return true;
 }
 
-// All that waits for the device of `one`; false when it is not idle.
+// Makes all frees that wait for the device of `one`; false if the device is
+// busy.
 static bool empty_device(const struct gpu_context *one)
 {
     struct gpu_context device = {.driver = one->driver,

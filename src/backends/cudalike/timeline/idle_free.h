@@ -1,17 +1,18 @@
-// What is freed while the device is idle (idle_free.c).
+// Frees that need an idle device (idle_free.c).
 #pragma once
 
 #include "backends/cudalike/driver/gpu_context.h"
 
 typedef void idle_release(struct gpu_context *gpu, void *subject);
 
-// Calls `release`, which waits for the whole device, once that is idle, with
-// the context current.
+// Calls `release` with the context current once the device is idle, because
+// `release` waits for the whole device.
 void free_when_idle(struct context *context, idle_release *release,
                     void *subject);
-// Frees on devices that are idle. By the reaper; true when some is left that it
-// has to come back for.
+// Frees on devices that are idle. Called by the reaper; true if frees are left,
+// for which the reaper has to come back.
 bool idle_frees_run(void);
-// A context is there; is gone, with all that has to be freed for it.
+// Adds an open context. Closing hands over the context with all its frees, for
+// the time when the device is idle.
 void idle_frees_open(struct context *context);
 void idle_frees_close(struct context *context);

@@ -6,27 +6,28 @@
 struct marker {
     _Atomic uint32_t references;
     bool timing;
-    bool promise;       // others wait for it before it is recorded
-    _Atomic bool done;  // seen to be complete
-    // What has to come first: that a stream gives its record to the driver, and
-    // of a promise that it is kept or broken.
+    bool promise;       // waits may precede the record
+    _Atomic bool done;  // the marker was seen complete
+    // Above 0 until a deferred record is submitted, or until a promise is kept
+    // or broken.
     _Atomic uint32_t pending;
-    struct stream *stream;  // that records it; NULL: not known, or at once
-    struct lock lock;   // guards both once others know the marker
+    // The stream that records the marker; NULL: unknown, or recorded at once.
+    struct stream *stream;
+    struct lock lock;   // guards `pending` and `stream` once shared
     struct context *home;
     void *event;
-    uint64_t value;     // what its stream has done once it is done; set where
-                        // somebody asks for that
+    uint64_t value;     // the stream's completed point once the marker is done;
+                        // set only where needed
     struct marker *next;
 };
 
 struct marker *marker_take(struct context *context, bool timing);
-// A record of what the vendor's stream was given, of which others know nothing.
-// NULL with the driver's code, or 0 if a failure is recorded.
+// Records a marker, private to the caller, on the vendor's stream. NULL with
+// the driver's code, or with 0 if a failure is recorded.
 struct marker *marker_record(struct stream *stream, int *out_code);
-// One that was never recorded, which is complete to the driver, too.
+// A marker that was never recorded, which the driver regards as complete.
 struct marker *marker_complete(struct context *context);
-// Nobody else has it, and it is to be recorded again.
+// Resets a marker for its next record. The caller has the only reference.
 static inline void marker_renew(struct marker *marker)
 {
     atomic_store_explicit(&marker->done, false, memory_order_relaxed);
@@ -35,9 +36,10 @@ static inline void marker_renew(struct marker *marker)
     marker->stream = NULL;
 }
 void marker_drop(struct context *context, struct marker *marker);
-// The same for the stream's own next records, with its lock held: events that
-// are recorded again and again take no other's lock for that. Keeps what nobody
-// else looks at; returns what is to be dropped.
+// The stream keeps spare markers for its next records, so that repeated records
+// of an event take no lock but the stream's. Keeps a marker without further
+// references; returns the marker that the caller drops. With the stream's lock
+// held.
 static inline struct marker *marker_take_spare_locked(struct stream *stream,
                                                       bool timing)
 {
@@ -62,15 +64,16 @@ static inline struct marker *marker_keep_spare_locked(struct stream *stream,
     *spare = marker;
     return other;
 }
-// For a stream that ends: a call that comes late finds none.
+// For a stream that ends: a late call finds no spare marker.
 void marker_drop_kept(struct stream *stream);
 struct marker *marker_share(struct marker *marker);
 // RNL_OK, RNL_NOT_READY or a failure.
 rnl_status marker_query(struct context *context, struct marker *marker);
 void markers_finish(struct gpu_context *gpu);
 
-// Others may capture what they do with their stream: a look at it would make
-// that invalid, and what is recorded in it is never reached.
+// True if foreign code captures the vendor's stream. A query would then
+// invalidate the capture, and a record becomes a node of the capture, which is
+// never reached.
 bool stream_asks_captured(const struct stream *stream);
 static inline bool stream_captured_by_others(const struct stream *stream)
 {
@@ -79,5 +82,6 @@ static inline bool stream_captured_by_others(const struct stream *stream)
            stream_asks_captured(stream);
 }
 
-// Who waits for a stream that others capture would wait for itself.
+// Fails if foreign code captures the stream: a wait would never end, because
+// the captured work does not run.
 rnl_status stream_refuse_captured(const struct stream *stream);

@@ -1,6 +1,7 @@
-// What a failure report says of operations. Written by whoever submits, with
-// the stream's lock; read by whoever finds the device lost, who may not wait
-// for that lock: a report that changes while it is read is not known.
+// The operation history, for failure reports. The thread that submits writes a
+// record, with the stream's lock. The thread that finds the device lost reads
+// records without that lock, which it must not wait for. A record that changes
+// during the read counts as unknown.
 #include "backends/cudalike/timeline/op_history.h"
 
 #include "backends/cudalike/timeline/gpu_stream.h"
@@ -15,11 +16,12 @@
 _Static_assert(sizeof((struct op_record *)NULL)->label % sizeof(uint64_t) == 0,
                "it is copied in words");
 
-// One operation: two of them in a cache line, since each launch writes one.
+// The record of an operation. Each launch writes one, so two fit into a cache
+// line.
 struct entry {
     _Atomic uint64_t sequence;       // 0 while the rest is written
     const char *_Atomic file;
-    _Atomic uint64_t line;           // its highest bit: there is a label
+    _Atomic uint64_t line;           // highest bits: LABELLED, KERNEL
     const void *_Atomic what;        // a function's handle, or a static name
 };
 
@@ -127,7 +129,8 @@ bool op_history_find(const struct gpu_stream *own, uint64_t sequence,
     return true;
 }
 
-// No reference is held, so the function may end during this call.
+// The caller holds no reference to the function, which may end during this
+// call.
 void op_history_name(const struct op_record *recent, char name[OP_RECORD_NAME])
 {
     if (!recent->function)

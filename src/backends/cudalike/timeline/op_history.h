@@ -1,16 +1,17 @@
-// The last operations of a stream, for failures and time-outs.
+// The operation history of a stream, for failures and time-outs.
 #pragma once
 
 #include "backends/cudalike/timeline/gpu_stream.h"
 
-// What a failure report says of an operation. Written for each, so no text is
-// copied without need: a kernel is known by its function's handle.
+// The facts of an operation for a failure report. Each submission writes a
+// record, so a kernel is stored as its function's handle instead of a copied
+// name.
 struct op_record {
     const char *file;
     int line;
     bool labelled;
-    const void *function;  // a handle; NULL for what is no kernel …
-    const char *name;      // … and has a static name
+    const void *function;  // a handle; NULL unless a kernel
+    const char *name;      // static name unless a kernel
     char label[40];        // when `labelled`
 };
 
@@ -18,19 +19,20 @@ struct op_history;
 
 // Remembers an operation; its sequence is above 0. With the stream's lock held.
 void op_history_put_locked(struct gpu_stream *own, const struct op *op);
-// What is known about it; false when it is too long ago.
+// Finds the record of an operation; false if not kept any more.
 bool op_history_find(const struct gpu_stream *own, uint64_t sequence,
                  struct op_record *out);
 enum { OP_RECORD_NAME = 128 };
 void op_history_name(const struct op_record *recent, char name[OP_RECORD_NAME]);
-// Its number, and what it is and where it was submitted, if that is known.
+// Writes the number and, if known, the name and the place of submission.
 void op_history_describe(const struct gpu_stream *own, uint64_t sequence,
                      char *text, size_t size);
-// Records that a wait for it took too long, with how far it is.
+// Records that a wait for the stream timed out, with the stream's progress.
 rnl_status stream_timed_out(const struct stream *stream);
 void op_history_finish(struct gpu_stream *own);
 
-// The driver was given one more operation. With the stream's lock held.
+// Counts one more operation that the driver was given. With the stream's lock
+// held.
 static inline void stream_count_locked(struct stream *stream)
 {
     ASSERT(lock_is_held(&gpu_stream_of(stream)->lock));
@@ -43,19 +45,19 @@ static inline void stream_count_locked(struct stream *stream)
     atomic_store_explicit(&stream->enqueued, number, memory_order_release);
 }
 
-// The driver is about to be given the op. With the stream's lock held, as is
-// the next.
+// Notes an op that the driver is about to get. With the stream's lock held, as
+// for the next function.
 static inline void stream_note_submitted_locked(struct gpu_stream *own,
                                                 const struct op *op)
 {
     ASSERT(lock_is_held(&own->lock));
-    op_history_put_locked(own, op);  // it may be over before this call is
+    op_history_put_locked(own, op);  // the op may end during the driver's call
     ASSERT(op->sequence > atomic_load(&timeline_of(own)->submitted));
     atomic_store_explicit(&timeline_of(own)->submitted, op->sequence,
                           memory_order_relaxed);
 }
 
-// Behind what was submitted: leaves a marker if the progress thread asks for
+// Records a marker behind the submitted work if the progress thread asks for
 // one.
 void stream_mark_wanted_locked(struct stream *stream);
 

@@ -9,7 +9,7 @@
 #include "base/clock.h"
 #include "core/stream/release_point.h"
 
-// Between two looks at what cannot be freed yet.
+// Pause between two attempts at frees that were not possible.
 #define IDLE_FREE_NS UINT64_C(2000000)
 
 // Guards the next three.
@@ -38,7 +38,8 @@ static struct task *take(void)
     return task;
 }
 
-// One at a time: others may help with the next. True when there was one.
+// Does the tasks one at a time, so that waiting threads can help with the next.
+// True if a task was done.
 static bool do_all(void)
 {
     bool did = false;
@@ -60,7 +61,7 @@ static void *run(void *unused)
         driver_use_end();
         bool rests = !did && !left_over;
         if (rests)
-            op_trim();  // nobody would miss them here
+            op_trim();  // an idle thread needs no cached ops
         futex_wait(&news, seen,
                    rests ? RNL_FOREVER : clock_now() + IDLE_FREE_NS);
     }
@@ -139,7 +140,8 @@ static struct retired *next_of(const struct retired *entry)
     return (struct retired *)entry->task.next;
 }
 
-// Behind those of the same value or an earlier one: it is mostly the last.
+// Inserts the entry behind all entries with the same or a smaller value. Most
+// entries go to the end.
 static void list_locked(struct timeline *timeline, struct retired *entry)
 {
     ASSERT(lock_is_held(&timeline->lock));
@@ -174,14 +176,15 @@ void timeline_retire(struct timeline *timeline, uint64_t value,
     lock_give(&timeline->lock);
     if (!waits)
         end(&entry->task);
-    // The stream may have got there before it was watched, unseen.
+    // The stream may have got there before the entry was listed. No other
+    // thread then saw the entry.
     else if (atomic_load(&timeline->completed) >= value)
         timeline_end_retired(timeline);
 }
 
-// Launches of graphs that owe host functions are the progress thread's, which
-// has these called in their order.
-static bool is_left_to_service(struct retired *entry)
+// If a graph launch owes host functions, only the progress thread takes its
+// entry, because that thread has the functions called in order.
+static bool is_left_to_progress(struct retired *entry)
 {
     if (entry->task.run != end_op || progress_is_here())
         return false;
@@ -196,7 +199,7 @@ static struct retired *take_complete(struct timeline *timeline)
     ASSERT(!entry || !entry->task.next ||
            entry->value <= next_of(entry)->value);
     if (entry && entry->value <= atomic_load(&timeline->completed) &&
-        !is_left_to_service(entry))
+        !is_left_to_progress(entry))
         atomic_store(&timeline->retired, next_of(entry));
     else
         entry = NULL;
@@ -213,8 +216,8 @@ void timeline_end_retired(struct timeline *timeline)
 
 // --- Operations --------------------------------------------------------------
 
-// Whether it can be given up once the driver has the work; all else is kept
-// until that is done.
+// True if the object can be given up once the driver has the work. All
+// remaining objects are kept until the work is done.
 static bool goes_with_stream(const struct stream *stream,
                              struct object *object)
 {
@@ -270,7 +273,7 @@ static void finish_kept_graph(struct task *task)
     object_unref(&stream->object);
 }
 
-// Whether it keeps nothing any more that ends with it.
+// True if no object ends with the op: each kept object has further references.
 static bool ends_alone(struct op *op)
 {
     while (op->kept_count > 0 &&
@@ -295,21 +298,23 @@ void op_end(struct op *op)
         op_finish(op);
 }
 
-// Deleters, which the reaper calls, may wait for what these do.
+// The host functions are called before the op goes to the reaper: the reaper's
+// deleters may wait for their effects.
 static void call_for_graph(struct task *task)
 {
     hooks_of(op_of(task))->graph_call(op_of(task));
     reaper_give(task, finish_kept_graph);
 }
 
-// Those that graphs of a lost device owe: one of them may wait for what a
-// stream's own host function does, and that for one of them.
+// Calls the host functions owed by graph launches of a lost device, on a thread
+// for no other work. An owed function and a stream's own host function may wait
+// for each other.
 static struct task_queue owed = {.thread_name = "rnl-owed",
                                  .lock = LOCK_RANKED(RANK_LEAF),
                                  .most = 1,
                                  .spin_ns = 0};
 
-// Functions that the driver did not come to are called by a thread for them.
+// A thread of its own calls the host functions that the driver did not reach.
 static void end_graph(struct op *op)
 {
     struct task *task = &entry_of(op)->task;
@@ -318,7 +323,8 @@ static void end_graph(struct op *op)
         finish_graph(op);
         return;
     }
-    object_ref(&op->stream->object);  // which is watched, or the caller's
+    object_ref(&op->stream->object);  // alive: listed with the progress thread,
+                                      // or kept by the caller
     task->run = call_for_graph;
     if (!owes || !task_add(&owed, task))
         reaper_give(task, finish_kept_graph);
@@ -328,7 +334,7 @@ void op_end_list(struct op *over)
 {
     for (struct op *op = over, *next; op; op = next) {
         next = op->next;
-        op_unref_ordered(op);  // perhaps before it is done
+        op_unref_ordered(op);  // perhaps before the work is done
         op_end(op);
     }
 }
@@ -342,8 +348,9 @@ static void end_op(struct task *task)
         op_end(op);
 }
 
-// A give-up is told of by the stream's count first, though others of its list
-// are still to come: whoever reuses the memory looks at that count only.
+// Raises the stream's `enqueued` before the give-up, although later ops of the
+// list are still to come. A thread that reuses the memory checks only that
+// count.
 void op_retire_locked(struct op *op)
 {
     ASSERT(lock_is_held(&gpu_stream_of(op->stream)->lock));

@@ -1,34 +1,39 @@
-// Retiring: what work of a stream may use ends once the stream is past it.
+// Retiring: whatever work of a stream uses ends once the stream is past the
+// work.
 //
-// An entry waits in the stream's timeline, in the order of values. Whoever sees
-// that the stream got there takes it out. To end it may call the callers'
-// deleters, take locks that others have while they ask the driver, or free by
-// the driver, which may wait for the device: nobody that the device waits for
-// may be held up by that. So threads of the library leave it to the reaper, one
-// thread for all contexts of all vendors.
+// An entry waits in the stream's timeline, in the order of values. Any thread
+// that sees the stream past the value takes the entry out. Ending an entry may
+// block: in a caller's deleter, in a free by the driver, which may wait for the
+// device, or for a lock. Another thread may hold the lock during a call of the
+// driver.
+//
+// A thread that the device waits for must not block like that. So threads of
+// the library leave the entry to the reaper, one thread for all contexts of all
+// vendors.
 #pragma once
 
 #include "backends/cudalike/timeline/gpu_stream.h"
 
-// Has `end` called once the timeline is past `value`, at once if it is.
+// Calls `end` once the timeline is past `value`, at once if the value is
+// reached.
 void timeline_retire(struct timeline *timeline, uint64_t value,
                      struct retired *entry, void (*end)(struct task *task));
 
 // --- Operations --------------------------------------------------------------
 
-// Whether something that the op keeps has to be there until its work is done.
+// True if an object that the op keeps must exist until the op's work is done.
 bool op_must_outlive(const struct stream *stream, const struct op *op);
 
-// Retires the op, which the driver was given. With the stream's lock held.
+// Retires an op that the driver was given. With the stream's lock held.
 void op_retire_locked(struct op *op);
 
-// An op for op_retire_locked that keeps what `op`, which borrows, does. NULL
+// An op for op_retire_locked with references to all that `op` borrows. NULL
 // after recording the failure.
 struct op *op_keeper(const struct op *op);
 
 // Finishes an op.
 void op_end(struct op *op);
-// The same, by the reaper where that ends something, for any thread.
+// The same for any thread: if an object ends with the op, the reaper does that.
 void op_end_aside(struct op *op);
 
 // Drops a reference.
@@ -36,17 +41,18 @@ void stream_drop(struct stream *stream);
 
 // --- The reaper --------------------------------------------------------------
 
-// Starts it, if need be; false when there is no thread to be had.
+// Starts the reaper if need be; false if no thread can be started.
 bool reaper_start(void);
 
-// Has it look at what may be freed by now (idle_free.c).
+// Has the reaper look for frees that are possible by now (idle_free.c).
 void reaper_wake(void);
 
-// Has the reaper run the task, or runs it without one.
+// Has the reaper run the task. Without a reaper the caller runs the task.
 void reaper_give(struct task *task, void (*how)(struct task *task));
 
-// A thread that waited for the stream ends what the reaper has not come to yet:
-// memory is there again, even while a deleter of another caller blocks.
+// Ends the stream's entries that the reaper has not come to yet. For a thread
+// that waited for the stream: memory is free again, even while another caller's
+// deleter blocks.
 void reaper_help(struct stream *stream);
-// Waits until the reaper has ended all it was given, or so long.
+// Waits until the reaper has ended all its tasks, or until the time is up.
 void reaper_await(uint64_t patience_ns);

@@ -9,8 +9,8 @@
 
 #include <stdio.h>
 
-// A stream whose operations from `at` on depend on those of a timeline up to
-// `value`.
+// A stream whose operations from `at` on depend on a timeline's operations up
+// to `value`.
 struct dependent {
     struct dependent *next;
     struct stream *stream;  // referenced
@@ -26,7 +26,7 @@ static struct lock pool_lock = LOCK_RANKED(RANK_LEAF);
 static struct timeline *unused; // kept while a context may have late calls
 static size_t used;
 
-// Counts one as used, and returns memory for it if there is some.
+// Counts a timeline as used, and returns unused memory or NULL.
 static struct timeline *take_unused(void)
 {
     lock_take(&pool_lock);
@@ -75,17 +75,25 @@ static void empty(struct timeline *timeline)
     lock_give(&timeline->lock);
 }
 
+static struct timeline *timeline_new(void)
+{
+    struct timeline *timeline = mem_allocate(sizeof *timeline);
+    if (timeline) {
+        lock_set_rank(&timeline->lock, RANK_TIMELINE);
+        return timeline;
+    }
+    lock_take(&pool_lock);
+    used--;
+    lock_give(&pool_lock);
+    return NULL;
+}
+
 struct timeline *timeline_create(uint64_t stream_id)
 {
     struct timeline *timeline = take_unused();
-    if (!timeline && !(timeline = mem_allocate(sizeof *timeline))) {
-        lock_take(&pool_lock);
-        used--;
-        lock_give(&pool_lock);
+    if (!timeline && !(timeline = timeline_new()))
         return NULL;
-    }
     atomic_store(&timeline->references, 1);
-    lock_set_rank(&timeline->lock, RANK_TIMELINE);
     atomic_store(&timeline->submitted, 0);
     atomic_store(&timeline->completed, 0);
     timeline->stream_id = stream_id;
@@ -135,7 +143,7 @@ void timeline_expect_failure(struct timeline *timeline, uint64_t value)
     lock_give(&timeline->lock);
 }
 
-// Takes the dependents if nothing can fail any more.
+// Takes the dependents if no operation can fail any more.
 static struct dependent *take_settled(struct timeline *timeline)
 {
     struct dependent *dependents = NULL;
@@ -155,7 +163,7 @@ void timeline_complete(struct timeline *timeline, uint64_t value)
     raise(&timeline->completed, value);
     if (atomic_load_explicit(&timeline->fallible, memory_order_relaxed))
         drop_dependents(take_settled(timeline));
-    // An entry that is watched at this moment is seen by timeline_retire.
+    // An entry that is being listed at this moment is seen by timeline_retire.
     if (atomic_load_explicit(&timeline->retired, memory_order_relaxed))
         timeline_end_retired(timeline);
 }
@@ -192,7 +200,7 @@ struct failure *timeline_failure(struct timeline *timeline, uint64_t value)
     return failure;
 }
 
-// The earliest operation counts. Does not take over the reference.
+// The earliest failed operation counts. Does not take over the reference.
 static void set_failure_locked(struct timeline *timeline,
                                struct failure *failure, uint64_t at)
 {
@@ -212,14 +220,14 @@ void timeline_note_failure(struct stream *stream, uint64_t at)
     if (!failure)
         return;
     lock_take(&timeline->lock);
-    // A reset may have ended it meanwhile.
+    // A reset may have ended the failure meanwhile.
     if (!timeline->failure && atomic_load(&stream->failure) == failure)
         set_failure_locked(timeline, failure, at);
     lock_give(&timeline->lock);
     failure_unref(failure);
 }
 
-// Moves those who depend on operation `at` to the list.
+// Moves the dependents on operation `at` to the list.
 static void take_dependents_locked(struct timeline *timeline, uint64_t at,
                                    struct dependent **list)
 {
@@ -263,8 +271,8 @@ void timeline_fail(struct stream *stream, struct failure *failure, uint64_t at,
     failure_unref(failure);
 }
 
-// Whether the point may yet fail; else its failure, or NULL. A point that may
-// gets the dependent watched, unless that is NULL.
+// True if the point may yet fail; the dependent, unless NULL, is then listed.
+// Otherwise stores the failure of the point, or NULL.
 static bool may_yet_fail(struct point point, struct dependent *dependent,
                          struct failure **out_failure)
 {
@@ -281,7 +289,7 @@ static bool may_yet_fail(struct point point, struct dependent *dependent,
     return may;
 }
 
-// The stream is kept: the dependent takes that over.
+// Takes over the caller's reference to the stream, for the dependent.
 static bool add_dependent(struct point point, struct stream *stream,
                           uint64_t at)
 {
@@ -292,7 +300,8 @@ static bool add_dependent(struct point point, struct stream *stream,
         return false;
     }
     *dependent = (struct dependent){NULL, stream, point.value, at};
-    // Threads that use the same stream may have put the wait behind more.
+    // Another thread on the same stream may have enqueued work before the wait,
+    // so the wait's number may be larger than `at`.
     uint64_t last = atomic_load(&stream->enqueued);
     timeline_expect_failure(stream_timeline(stream), last > at ? last : at);
     if (may_yet_fail(point, dependent, &failure))
@@ -306,7 +315,7 @@ static bool add_dependent(struct point point, struct stream *stream,
 bool timeline_depend(struct point point, struct stream *stream, uint64_t at)
 {
     struct failure *failure;
-    // A stream that is gone is told of nothing.
+    // A stream that has ended needs no failure.
     if (!point.timeline || timeline_is_sound(point.timeline) ||
         !object_ref_if_alive(&stream->object))
         return true;
@@ -333,7 +342,8 @@ void stream_refuse_late(struct stream *stream, const struct op *op, int code)
     char message[160];
     const char *text = NULL;
     const struct driver *driver = gpu_of(stream_context(stream))->driver;
-    // Then it is not this op's fault, and host functions need no driver.
+    // The loss of the device is not this op's fault, and host functions need no
+    // driver.
     if (driver->is_sticky(code))
         context_lose(stream_context(stream), NULL, code);
     driver->call.error_text(code, &text);
@@ -367,9 +377,9 @@ rnl_status stream_depend(struct stream *stream, struct point point,
 
 // --- Resets ------------------------------------------------------------------
 
-// What is enqueued next, nothing at all included, has not failed: an idle
-// stream steps over a number, so that its end is no longer among those that
-// did.
+// After a reset, the enqueued count itself stands for a point without failure,
+// even with no new work. So an idle stream skips a number: its end is then
+// behind the failed operations.
 static void step_over_locked(struct stream *stream)
 {
     ASSERT(lock_is_held(&gpu_stream_of(stream)->lock));
@@ -383,7 +393,8 @@ static void step_over_locked(struct stream *stream)
     atomic_store(&stream->enqueued, last + 1);
 }
 
-// With the stream's lock held. What nobody asks for is not kept.
+// With the stream's lock held. Keeps the failure only if a failed operation was
+// enqueued.
 static struct failure_span *end_failure_locked(struct stream *stream,
                                                struct failure_span *room)
 {
@@ -418,7 +429,7 @@ void gpu_stream_reset(struct stream *stream)
     lock_take(&own->lock);
     struct failure_span *surplus = end_failure_locked(stream, room);
     step_over_locked(stream);
-    struct marker *point = own->point;  // it may stand for the failure's end
+    struct marker *point = own->point;  // may stand for the failed end
     own->point = NULL;
     lock_give(&own->lock);
     marker_drop(stream_context(stream), point);
