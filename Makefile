@@ -8,11 +8,12 @@ DEPS := tools/install-deps
 BUILD := build
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 
-.PHONY: help deps-% build-% check-% demo test bench asan tsan msan coverage \
+.PHONY: help deps-% build-% check-% demo check test bench asan tsan msan coverage \
         fuzz scorecard release format clean
 
 help:
 	@echo "make demo      build everything, run the first two examples"
+	@echo "make check     build everything, run the tests that are not labelled slow"
 	@echo "make test      build everything, run all tests"
 	@echo "make bench     build everything, run the benchmarks beside their peers"
 	@echo "               (BENCH=--quick for a short one)"
@@ -55,6 +56,9 @@ demo: deps-demo build-dev
 	done
 
 test: deps-test check-dev
+
+check: deps-test build-dev
+	@SKIP_LABELS='^slow$$' tools/run-tests dev $(JOBS) '$(TESTS)'
 
 bench: deps-bench build-dev
 	@mkdir -p bench/results

@@ -1,6 +1,6 @@
 // How long does y += a * x take from enqueue to the end of the wait?
 //
-// All variants work on the same two arrays, each in place, so that no one has
+// All variants work on the same two arrays, each in place, so that none has
 // luckier pages. Runnel's launches have blocks of 256 threads, PoCL's the
 // work-group size that is fastest here.
 #include "harness.h"

@@ -1,4 +1,4 @@
-// What does a buffer cost whose memory the pool has?
+// The cost of a buffer whose memory the pool has.
 //
 // Create and release on one thread, and on two at once; created and released
 // in the order of a stream. The peers give memory alone, without an owner, a
@@ -55,7 +55,7 @@ static double runnel_sample(void *opaque)
     return (double)(bench_now_ns() - start) / CALLS;
 }
 
-// What a compiler must not see through.
+// A compiler must not see through this call.
 static void *(*volatile allocate)(size_t) = malloc;
 static int (*volatile allocate_aligned)(void **, size_t, size_t) =
     posix_memalign;
@@ -98,8 +98,8 @@ static void *run_other(void *opaque)
     return NULL;
 }
 
-// The slower one's time: what it is more than alone is what they cost each
-// other.
+// The time of the slower thread: the difference to a thread alone is their cost
+// to each other.
 static double with_other(double (*sample)(void *), void *state)
 {
     other_thread other = {sample, state, -1};

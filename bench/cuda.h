@@ -1,5 +1,5 @@
-// What the rows of a GPU share: Runnel's objects on the device, and the same
-// kernels for who calls the driver by hand.
+// The common part of the rows of a GPU: Runnel's objects on the device, and the
+// same kernels for calls of the driver by hand.
 #pragma once
 
 #include "harness.h"
@@ -11,7 +11,7 @@ enum {
     CUDA_ARGS16,
     CUDA_ARGS64,
     CUDA_ADD,   // (unsigned long long *sum, int value, int ignored)
-    CUDA_SPIN,  // (int *done, long long ticks): sets *done when they are over
+    CUDA_SPIN,  // (int *done, long long ticks): sets *done in the end
     CUDA_KERNELS,
 };
 
@@ -25,11 +25,11 @@ typedef struct cuda_fixture {
     char no_runnel[200], no_kernels[200], no_batched[200], no_raw[200];
 } cuda_fixture;
 
-// Opened by the first row that asks; what is missing in it has its reason.
+// Opened by the first row that asks; missing members have their reasons.
 cuda_fixture *cuda_get(void);
 void cuda_close(void);
 
-// Why the driver cannot be measured by hand; `has`: that it has the function.
+// Why the driver cannot be measured by hand; `has`: it has the function.
 const char *cuda_no_raw(bool has);
 
 // As cuda_no_raw, for rows that launch kernels.
@@ -37,7 +37,7 @@ const char *cuda_no_raw_kernels(bool has);
 const char *cuda_no_kernels(void);
 const char *cuda_no_batched(void);
 
-// A launch of one block of one thread, by hand. Nonzero: it failed.
+// A launch of one block of one thread, by hand. Nonzero on failure.
 static inline int cuda_launch_raw(const cuda_peer *raw, void *function,
                                   void *stream, void **arguments)
 {

@@ -1,7 +1,7 @@
 // Chains of 1000 small kernels on a GPU, and launches of graphs.
 //
-// Every kernel of a chain adds a number to one sum, so each way of doing it can
-// be checked. The peers are the same launches on a stream by hand, and a graph
+// Every kernel of a chain adds a number to one sum, so each way can be
+// checked. The peers are the same launches on a stream by hand, and a graph
 // by hand that is built once and gets its arguments anew.
 #include "cuda.h"
 

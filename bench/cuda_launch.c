@@ -1,5 +1,5 @@
-// What does a launch on a GPU cost the caller, and how long is it until an
-// empty kernel is done? The peer makes the same launch by hand.
+// The cost of a launch on a GPU to the caller, and the time until an empty
+// kernel is done. The peer makes the same launch by hand.
 //
 // The arguments stand ready on both sides. Batches into one stream; the timer
 // stops before the wait but where the wait is the question.
@@ -142,7 +142,7 @@ typedef struct launch_thread {
     bool failed;
 } launch_thread;
 
-// One way for all of them; their streams live as long as the row.
+// The way of all threads; their streams live as long as the row.
 typedef struct threads {
     const launch_state *state;
     rnl_stream_flags flags;
@@ -184,7 +184,7 @@ static void *run_thread(void *opaque)
     return NULL;
 }
 
-// ns a launch of all together, from the moment when every thread is there.
+// ns a launch of all together, from the moment when every thread is ready.
 static double threads_sample(void *opaque)
 {
     threads *all = opaque;
@@ -340,7 +340,7 @@ static void run_threads_row(bench_run *bench, const bench_plan *plan,
 {
     const char *none = cuda_no_kernels();
     // In an order with the legacy default stream the driver makes threads wait
-    // for each other; the peer's streams have none either.
+    // for each other; the peer's streams do not.
     rnl_stream_flags as_raw = RNL_STREAM_NON_BLOCKING;
     threads plain = {.state = state, .flags = as_raw};
     threads batched = {.state = state, .flags = as_raw | RNL_STREAM_BATCHED};

@@ -55,7 +55,7 @@ static double raw_pool_sample(void *opaque)
     return failed ? -1 : time;
 }
 
-// The driver's pool keeps its memory, as one does who wants it to be fast.
+// The driver's pool keeps its memory, as in a program that is tuned.
 static const char *raw_pool_check(void *opaque)
 {
     const pool_state *state = opaque;

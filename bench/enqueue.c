@@ -1,4 +1,4 @@
-// What does it cost the caller to enqueue an empty kernel?
+// The cost to the caller of enqueueing an empty kernel.
 //
 // Batches into one stream, workers awake; the timer stops before the wait, but
 // for the row that compares an ordinary stream with a batched one.

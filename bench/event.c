@@ -1,4 +1,4 @@
-// What do events cost the caller?
+// The cost of events to the caller.
 //
 // Record on an idle stream; query of a complete event; record and a wait of
 // another stream. OpenCL has no event that can be recorded again, so its

@@ -1,4 +1,4 @@
-// What the cases need of Runnel, made once.
+// The objects of Runnel that the cases need, made once.
 #include "harness.h"
 #include "native_kernels.h"
 
@@ -100,7 +100,7 @@ double bench_runnel_compile(void)
     return good ? time : -1;
 }
 
-// What the threads of bench_runnel_compile_many take turns at.
+// State that the threads of bench_runnel_compile_many share.
 struct many {
     rnl_context context;
     _Atomic unsigned next;

@@ -1,4 +1,4 @@
-// What Runnel wants to reach, and whether it does.
+// The goals of Runnel, and whether they are met.
 #pragma once
 
 #include "harness.h"

@@ -1,4 +1,4 @@
-// What does replaying a graph cost, per node?
+// The cost of replaying a graph, per node.
 //
 // A straight graph of tiny kernels against calls in a plain loop, the same
 // kernels enqueued one by one, and PoCL; and a graph that forks eight-fold and

@@ -29,7 +29,7 @@ typedef struct growth_call {
     const char *name;
     void (*run)(growth *with, size_t count);
     size_t count;  // the smaller number; the larger is GROWTH_FACTOR of it
-    double most;   // the power of `count` that it may follow; 0: GROWTH_MOST
+    double most;   // the power of `count` that is allowed; 0: GROWTH_MOST
 } growth_call;
 
 typedef struct growth_list {
@@ -44,7 +44,7 @@ extern const growth_list growth_objects, growth_streams, growth_graphs;
 // Every list, then one without calls.
 extern const growth_list *const growth_lists[];
 
-// Opens what the calls use. False, and the library has a reason.
+// Opens the objects that the calls use. False, and the library has a reason.
 bool growth_open(growth *with);
 void growth_close(growth *with);
 

@@ -1,4 +1,4 @@
-// What the calls of growth.h have in common.
+// The common part of the calls of growth.h.
 #include "growth.h"
 
 const growth_list *const growth_lists[] = {&growth_objects, &growth_streams,

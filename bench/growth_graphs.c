@@ -38,7 +38,7 @@ static void add_chain(growth *with, rnl_graph graph, size_t count)
         add(with, graph, &with->items[i ? i - 1 : 0], i > 0, i);
 }
 
-// One root, all others behind it, but for the last, which is behind those.
+// A root, then nodes behind the root, then a last node behind all of them.
 static void add_wide(growth *with, rnl_graph graph, size_t count)
 {
     add(with, graph, NULL, 0, 0);

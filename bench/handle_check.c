@@ -1,4 +1,4 @@
-// What does checking a handle cost?
+// The cost of checking a handle.
 //
 // The cheapest public calls that check one handle, each less an empty function
 // of the same shape; both are called through a pointer that the compiler

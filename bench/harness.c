@@ -195,7 +195,8 @@ static void run_round(bench_run *bench, bench_row *row,
 {
     const bench_plan *plan = row->plan;
     for (size_t turn = 0; turn < row->series_count; turn++) {
-        // Another one begins in each round: none always follows the same.
+        // The first variant changes with each round: none always follows the
+        // same.
         size_t i = (round + turn) % row->series_count;
         bench_series *series = &row->series[i];
         if (series->note[0])

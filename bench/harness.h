@@ -31,20 +31,20 @@ typedef struct bench_plan {
 // One way of doing it.
 typedef struct bench_variant {
     const char *name;
-    const char *absent;  // why it cannot run here, or NULL
+    const char *absent;  // why the variant cannot run, or NULL
     const char *(*check)(
-        void *state);               // what is wrong with its result, or NULL
-    double (*sample)(void *state);  // ns an operation; negative: it failed
+        void *state);               // the fault of its result, or NULL
+    double (*sample)(void *state);  // ns an operation; negative: failed
     void *state;
-    const char *with;  // whose code it is, or NULL
+    const char *with;  // the owner of the code, or NULL
 } bench_variant;
 
 // The figures of one variant.
 typedef struct bench_series {
     char name[32];
-    char with[32];   // whose code it is; "" when that is plain
-    char note[200];  // why there are no figures; "" when there are
-    bool wrong;      // it ran, and its result was not right
+    char with[32];   // the owner of the code; "" when plain
+    char note[200];  // why the series has no figures, or ""
+    bool wrong;      // ran, but with a wrong result
     double *samples;
     size_t sample_count;
     double *rounds;  // the median of each round
@@ -57,7 +57,7 @@ typedef struct bench_row {
     size_t series_count;
 } bench_row;
 
-// What the cases need of Runnel. A handle that could not be made is NULL, and
+// The objects of Runnel that the cases need. A handle that failed is NULL, and
 // the text says why.
 typedef struct bench_runnel {
     rnl_context context;
@@ -142,8 +142,8 @@ void *bench_allocate(size_t size);
 // The reason, or NULL when the text is empty.
 const char *bench_reason(const char *text);
 
-// The device of --device, also in the children; NULL, and the library has a
-// reason, when there is none.
+// The device of --device, also in the children. NULL, and the library has a
+// reason, without a device.
 enum { BENCH_DEVICE_NAME = 32 };
 const char *bench_device_name(void);
 rnl_device bench_device(void);
@@ -154,7 +154,7 @@ void bench_runnel_open(bench_runnel *runnel);
 void bench_runnel_close(bench_runnel *runnel);
 
 // ns from the source of axpy to its function, in a context of its own;
-// negative when there is no compiler.
+// negative without a compiler.
 double bench_runnel_compile(void);
 
 // ns for many kernels like it, by one thread or two.

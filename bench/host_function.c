@@ -2,7 +2,7 @@
 // nobody waits for it?
 //
 // From before the call to the first thing that the function does; the caller
-// spins on its own memory meanwhile, as one that has other work to do. Beside
+// spins on its own memory meanwhile, as if busy with work. Beside
 // PoCL's two ways (a callback on a marker, and a native kernel) stand the
 // floors: waking a thread that sleeps in a futex or on a condition variable.
 #include "harness.h"

@@ -2,8 +2,8 @@
 // to do, from the moment its last work is done?
 //
 // Each variant has a process of its own, so that no peer's threads count; they
-// idle at the same time, alone on the machine. "nothing" opens nothing: it
-// shows what the measurement itself costs.
+// idle at the same time, alone on the machine. "nothing" opens nothing:
+// the cost of the measurement itself.
 #include "harness.h"
 
 enum { SECONDS = 10 };

@@ -558,7 +558,7 @@ static bool note_missing(bench_series *series, const kernel_group *group,
     return count < group->count;
 }
 
-// A row that ran out of time has fewer rounds: it gives them again.
+// A row that ran out of time has fewer rounds, which are used again.
 static double mean_of_round(const bench_run *bench, const kernel_group *group,
                             size_t way, size_t round)
 {

@@ -12,8 +12,8 @@ typedef enum kernel_way {
     KERNEL_POCL,
     KERNEL_INTEL,   // by Intel's OpenCL
     KERNEL_OPENMP,  // by the loop
-    KERNEL_SIMD,    // by the loop with `omp simd`, or where there is none by
-                    // the other
+    KERNEL_SIMD,    // by the loop with `omp simd`, or without
+                    // such a loop by the plain loop
 } kernel_way;
 
 enum { KERNEL_WAYS = 6 };

@@ -1,4 +1,4 @@
-// A kernel that the bench measures, with the loops that stand beside it. Its
+// A kernel that the bench measures, with the loops of its peers. Its
 // texts are NAME.cu and, in the folder kernels/, NAME.cl; NAME.c has the rest.
 #pragma once
 

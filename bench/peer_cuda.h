@@ -1,6 +1,6 @@
 // libcuda and NVRTC by hand, as a program without Runnel would call them: found
-// by dlopen, declared here. A function that the driver lacks is NULL, and the
-// variant that needs it is left out.
+// by dlopen, declared here. A function that the driver lacks is NULL, and
+// variants that need the function are left out.
 #pragma once
 
 #include <stddef.h>
@@ -57,15 +57,15 @@ typedef struct cuda_peer {
 #define CUDA_PEER_FIELD(name, symbol, parameters) int(*name) parameters;
     CUDA_PEER_FUNCTIONS(CUDA_PEER_FIELD)
 #undef CUDA_PEER_FIELD
-    void *context;  // the one that Runnel uses
+    void *context;  // the context that Runnel uses
     void *stream;   // not Runnel's
 } cuda_peer;
 
 enum { CUDA_NON_BLOCKING = 1, CUDA_EVENT_NO_TIMING = 2 };
 
-// NULL, or why there is none. `context` is made current for calls by
-// cuda_peer_enter, and only then: Runnel is measured as a program meets it that
-// has no current context.
+// NULL, or why the peer is absent. `context` is made current for calls by
+// cuda_peer_enter, and only then: Runnel is measured as in a program
+// without a current context.
 const char *cuda_peer_open(cuda_peer *peer, void *context);
 void cuda_peer_close(cuda_peer *peer);
 void cuda_peer_enter(const cuda_peer *peer);

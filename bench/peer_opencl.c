@@ -31,7 +31,7 @@ struct opencl_state {
     opencl_peer peer;
     bool opened;
     char version[200];
-    char why[128];  // the peer is absent; "" when it is not
+    char why[128];  // the peer is absent, or ""
 };
 
 // No `if (i < count)`, since the global size is exact: with the check, PoCL's

@@ -1,6 +1,6 @@
 // Peers through OpenCL: each has one context, in-order queues, and programs
 // built before anything is timed. Where OpenCL offers two ways, the peer first
-// finds the one that is faster on this machine, and uses it.
+// finds and then uses the faster way on this machine.
 #pragma once
 
 #include <stdbool.h>
@@ -44,8 +44,8 @@ typedef struct opencl_peer {
     bool (*axpy_and_wait)(opencl_state *cl);
     void (*axpy_release)(opencl_state *cl);
 
-    // ns of one of `count` operations, negative when it failed. What OpenCL
-    // makes anew each time (an event) is released after the timer stopped.
+    // ns of one of `count` operations, negative on failure. Objects that OpenCL
+    // makes anew each time (events) are released after the timer stopped.
     double (*markers)(opencl_state *cl, unsigned count);
     double (*queries)(opencl_state *cl, unsigned count);
     double (*markers_and_waits)(opencl_state *cl,

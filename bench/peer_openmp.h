@@ -16,7 +16,7 @@ typedef struct openmp_peer {
     void (*axpy)(float a, const float *x, float *y, size_t count);
     void (*copy)(void *to, const void *from, size_t size);  // on all threads
     // `levels` times: a task for each of the `wide` cells (16 ints apart) adds
-    // 1 to it, and one that depends on all of them comes after.
+    // 1, and a task that depends on all of them comes after.
     void (*tasks)(int *cells, size_t wide, size_t levels);
     // Calls `body` with each number below `count`.
     void (*loop)(openmp_schedule schedule, void (*body)(void *data, size_t i),

@@ -8,7 +8,7 @@ extern "C" {
 #include <stddef.h>
 
 // `levels` times: `wide` nodes that add 1 to a cell each, `stride` ints apart,
-// then one that joins them. NULL, or why there is none.
+// then a node that joins them. NULL, or why the peer is absent.
 const char *tbb_flow_open(int *cells, size_t wide, size_t stride,
                           size_t levels);
 void tbb_flow_run(void);  // and waits

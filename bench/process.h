@@ -26,15 +26,15 @@ int process_serve(void);
 
 typedef struct process_child {
     pid_t id;
-    int descriptor;  // of a socket to it; negative: it did not start
+    int descriptor;  // of a socket to the child; negative: not started
 } process_child;
 
 // Starts a child that works a little with `what` ("runnel", "pocl", "openmp",
 // "nothing"), then idles for `seconds`.
 process_child process_idle_start(const char *what, unsigned seconds);
 
-// Waits for it: ns of CPU time that it burnt while idle; negative: it could
-// not do its work.
+// Waits for the child: ns of CPU time that the child burnt while idle; negative
+// if the work failed.
 double process_idle_finish(process_child child);
 
 // The child's part.

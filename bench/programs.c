@@ -1,4 +1,4 @@
-// Small programs as somebody writes them who tunes nothing, beside OpenMP's
+// Small programs as written without any tuning, beside OpenMP's
 // loops: as written, and with `omp simd`. Each loop is that of the faster of
 // two compilers.
 #include "programs/programs.h"

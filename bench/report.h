@@ -1,4 +1,4 @@
-// What a run found, as tables for people and as JSON for programs.
+// The results of a run, as tables for people and as JSON for programs.
 #pragma once
 
 #include "harness.h"
@@ -6,7 +6,7 @@
 
 void report_header(const bench_run *bench, const bench_machine *machine);
 
-// One by one as they are measured: what stops a run does not lose them.
+// One by one as the rows are measured: a run that stops loses none.
 void report_titles(void);
 void report_row(const bench_row *row);
 void report_end_of_rows(void);

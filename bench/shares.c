@@ -89,7 +89,7 @@ static double weigh_alternating(const shares_state *state, size_t block)
     return block % 2 ? 1 : 8;
 }
 
-// The first block is all that one thread has to do.
+// The first block is the whole share of a thread.
 static double weigh_first(const shares_state *state, size_t block)
 {
     size_t others = state->threads > 1 ? state->threads - 1 : 1;

@@ -9,7 +9,7 @@
 
 typedef struct sleeper {
     pthread_t thread;
-    bool started;           // false: the system did not start it
+    bool started;           // false: the system gave no thread
     bool conditional;       // sleeps on the condition, else in the futex
     _Atomic uint32_t command;
     _Atomic uint64_t ran_at;

@@ -1,7 +1,7 @@
 // How long does a launch wait behind a long one that has all workers?
 //
-// The long one's blocks go on, some microseconds each, until the launch behind
-// it is done. Nobody helps: the caller waits with a time limit.
+// The blocks of the long launch go on, some microseconds each, until the launch
+// behind is done. Nobody helps: the caller waits with a time limit.
 #include "harness.h"
 
 #include <stdatomic.h>

@@ -8,7 +8,7 @@
 #include "cli.h"
 #include "parse.h"
 
-// What follows `prefix` in `text`, or NULL.
+// The part of `text` behind `prefix`, or NULL.
 static const char *behind(const char *text, const char *prefix)
 {
     size_t length = strlen(prefix);
@@ -16,7 +16,7 @@ static const char *behind(const char *text, const char *prefix)
 }
 
 // The part of `text` before the next `stop`, as a string of its own; NULL when
-// it is too long to be anything.
+// the word is too long.
 static const char *copy_part(const char *text, char stop, char part[64])
 {
     const char *end = strchrnul(text, stop);

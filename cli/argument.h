@@ -1,7 +1,7 @@
 // Kernel arguments as they are written on the command line:
 //
 //   TYPE:VALUE                     a scalar
-//   buffer:TYPE:COUNT[:PATTERN]    a device buffer and what is in it at first
+//   buffer:TYPE:COUNT[:PATTERN]    a device buffer and its first contents
 //   null                           a null pointer
 #pragma once
 
@@ -12,7 +12,7 @@ enum pattern {
     PATTERN_ONES,
     PATTERN_IOTA,    // 0, 1, 2, …
     PATTERN_RANDOM,  // by `seed`
-    PATTERN_VALUES,  // those in `text`, over and over
+    PATTERN_VALUES,  // the ones in `text`, over and over
     PATTERN_FILE,    // the bytes of the file named by `text`
 };
 

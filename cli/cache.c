@@ -17,7 +17,7 @@ struct request {
     size_t size;    // that prune leaves
 };
 
-// What a visit counts and shows.
+// Counts and settings of a visit.
 struct tally {
     struct json *json;  // or NULL
     bool damaged_only;

@@ -28,7 +28,7 @@ static const char source[] =
 
 static const uint32_t factor = 2654435761u;
 
-// What one device is checked with.
+// The objects with which a device is checked.
 struct check {
     rnl_device device;
     rnl_context context;
@@ -36,7 +36,7 @@ struct check {
     rnl_buffer buffer;
     rnl_function function;
     uint32_t *values;
-    rnl_function_info kernel;  // once it is compiled
+    rnl_function_info kernel;  // once compiled
     char problem[128];  // what was wrong, when no Runnel call failed
 };
 
@@ -125,7 +125,7 @@ static uint64_t now_ns(void)
     return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
 }
 
-// What may help, or NULL.
+// Advice for the user, or NULL.
 static const char *advice(rnl_status status, const char *api)
 {
     if (status == RNL_ERROR_COMPILER_UNAVAILABLE && !strcmp(api, "cpu"))

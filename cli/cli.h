@@ -1,4 +1,4 @@
-// What the commands of the `runnel` program share.
+// The common part of the commands of the `runnel` program.
 #pragma once
 
 #include <stdio.h>
@@ -53,7 +53,7 @@ int next_option(int argc, char **argv, const char *letters,
 // code, after a complaint if it is not EXIT_OK.
 int open_device(const char *name, rnl_context *out_context);
 
-// Shows the kernel compiler of the cpu: what it is, the tier that it gives a
+// Shows the kernel compiler of the cpu: its version, the tier that it gives a
 // small kernel, and where compiled kernels are kept. For people if `json` is
 // NULL. An exit code.
 struct json;

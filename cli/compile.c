@@ -14,7 +14,7 @@
 #include "output.h"
 #include "source.h"
 
-// What became of one kernel; parts of the compiler's log.
+// The result for a kernel; parts of the compiler's log.
 struct kernel {
     const char *name, *tier, *reason;
 };
@@ -217,7 +217,7 @@ static int make_module(struct compile *compile)
                                                : complain_failure(status);
 }
 
-// --- What the compiler said -------------------------------------------------
+// --- The compiler's log -----------------------------------------------------
 
 // "axpy.cu: remark: kernel 'axpy': tier F: why". False for other lines.
 static bool take_kernel(struct compile *compile, char *line)

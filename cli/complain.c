@@ -14,7 +14,7 @@ void complain_as(const char *command)
 
 static void start_line(void)
 {
-    // What was printed before must not come out after the complaint.
+    // Earlier output must not come out after the complaint.
     fflush(stdout);
     fputs("runnel", stderr);
     if (current_command)

@@ -24,7 +24,7 @@ static bool is_output(const char *place)
 
 static int print(const rnl_dump_text *text)
 {
-    // The stages of IR are told apart; what is alone goes on to other programs.
+    // The stages of IR are told apart; a single stage goes on to programs.
     if (text->kind == RNL_DUMP_IR)
         printf("; --- %s\n", text->name);
     fwrite(text->text, 1, text->size, stdout);

@@ -25,7 +25,7 @@ void json_signed(struct json *json, const char *key, int64_t value);
 void json_bool(struct json *json, const char *key, bool value);
 void json_null(struct json *json, const char *key);
 
-// A number that is already text; what JSON has no number for (nan, inf) is
+// A number that is already text; values that JSON lacks (nan, inf) are
 // written as a string.
 void json_number(struct json *json, const char *key, const char *digits);
 

@@ -161,7 +161,7 @@ static bool is_bare(const struct run_options *options)
            options->argument_count == 0;
 }
 
-// What can only be judged when everything is read.
+// The checks that need all options.
 static int check_options(struct run_options *options)
 {
     if (options->json && dump_prints(&options->dump))

@@ -10,7 +10,8 @@
 #               [TIMEOUT <seconds>]     of one test; default 30
 #               [LABELS <label>...])    no-asan, no-tsan, no-msan: cannot run
 #                                       under that sanitizer; dev-only: need
-#                                       not run under any
+#                                       not run under any; slow: not part of
+#                                       `make check`
 #
 # A test is called <program>.<test>.
 
@@ -79,6 +80,15 @@ function(runnel_test)
     endif()
     list(LENGTH tests count)
     set_property(GLOBAL APPEND PROPERTY RUNNEL_TEST_COUNTS ${count})
+endfunction()
+
+# Labels the tests of this folder so far whose names match `pattern` as slow.
+function(runnel_slow pattern)
+    get_property(tests DIRECTORY PROPERTY TESTS)
+    list(FILTER tests INCLUDE REGEX "${pattern}")
+    if(tests)
+        set_property(TEST ${tests} APPEND PROPERTY LABELS slow)
+    endif()
 endfunction()
 
 # Adds tests of a program once more, with other settings:

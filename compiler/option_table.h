@@ -101,13 +101,13 @@ enum option_owner {
     X("--fdevice-time-trace", "-fdevice-time-trace", TAKES_VALUE, OF_NVRTC, \
       ignore) \
     X("--version-ident", "-dQ", TAKES_SWITCH, OF_NVRTC, ignore) \
-    /* What asks for something that a CPU does not have. */ \
+    /* Options for features that a CPU does not have. */ \
     X("--maxrregcount", "-maxrregcount", TAKES_VALUE, OF_NVRTC, note) \
     X("--ptxas-options", "-Xptxas", TAKES_VALUE, OF_NVRTC, note) \
     X("--jump-table-density", "-jtd", TAKES_VALUE, OF_NVRTC, note) \
     X("--device-stack-protector", "-device-stack-protector", TAKES_SWITCH, \
       OF_NVRTC, note) \
-    /* What cannot be loaded. */ \
+    /* Forms of output that cannot be loaded. */ \
     X("--dlink-time-opt", "-dlto", TAKES_NOTHING, OF_OUTPUT, refuse_form) \
     X("--gen-opt-lto", "-gen-opt-lto", TAKES_NOTHING, OF_OUTPUT, refuse_form) \
     X("--optix-ir", "-optix-ir", TAKES_NOTHING, OF_OUTPUT, refuse_form) \

@@ -1,4 +1,4 @@
-// What programs for guard.sh have in common:
+// The common part of the programs for guard.sh:
 //
 //   PROGRAM OPERATION COUNT   runs the operation so many times
 //   PROGRAM --list            names the operations
@@ -23,5 +23,5 @@ typedef struct guard_program {
     void (*close)(setup *);
 } guard_program;
 
-// What main returns.
+// Runs the program; returns the exit status of main.
 int guard_main(const guard_program *program, int count, char **arguments);

@@ -66,7 +66,7 @@ static int function_attribute(int *out_value, int id, void *of)
     return 0;
 }
 
-// Of the kernels below.
+// Parameters of the kernels below.
 static int parameter(void *of, size_t index, size_t *out_offset,
                      size_t *out_size)
 {

@@ -154,7 +154,8 @@ static __attribute__((used, const)) float rnl_lanes_cosf(float x)
 {
     return rnl_seldom_cosf(rnl_is_large_angle(x), x, rnl_angle_of(x).cosine);
 }
-// Of pi times x: all subtractions are exact. Floats from 2^24 on are even.
+// The angle pi times x: all subtractions are exact. Floats from 2^24 on are
+// even.
 RNL_INLINE rnl_angle rnl_angle_of_pi(float x)
 {
     float size = __builtin_fabsf(x);

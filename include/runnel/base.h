@@ -7,11 +7,11 @@
 //              foreign, wrong-type or never-valid handle, and NULL, give
 //              RNL_ERROR_INVALID_HANDLE; nothing crashes.
 //   Ownership  `create`, `compile`, `load`, `wrap`, `open` give the caller one
-//              reference, `retain` adds one (beyond 1,048,575 of an object it
-//              gives RNL_ERROR_OUT_OF_RANGE), `release` drops one;
+//              reference, `retain` adds one (beyond 1,048,575 of an object:
+//              RNL_ERROR_OUT_OF_RANGE), `release` drops one;
 //              release(NULL) is a no-op that succeeds. When the last reference
 //              of the caller is gone the handle is dead, but work in flight and
-//              dependent objects keep what they use alive (a stream keeps its
+//              dependent objects keep alive what each uses (a stream keeps its
 //              context, whose handle stays valid: <runnel/context.h>).
 //   Results    Every call returns an `rnl_status`. Results come last, through
 //              `out_…`, and are written only on success.
@@ -26,8 +26,8 @@
 //              succeeds and does nothing.
 //   Threads    Every call may be made from any thread at any time, except from
 //              inside a host function, a native kernel, a deleter or a log
-//              callback: there it returns RNL_ERROR_NOT_PERMITTED. A call that
-//              meets another thread's last release of its object works or
+//              callback (RNL_ERROR_NOT_PERMITTED). A call that meets
+//              another thread's last release of its object works or
 //              returns RNL_ERROR_INVALID_HANDLE.
 //   Strings    UTF-8, zero-terminated. Input strings are copied unless a field
 //              says otherwise. Returned strings live as long as their object.
@@ -103,10 +103,10 @@ typedef enum rnl_element {
 // graphs), slices, prefetch, advice and access windows take it.
 #define RNL_WHOLE SIZE_MAX
 
-// Called once, on any thread, when Runnel is through with what it was lent: a
+// Called once, on any thread, when Runnel is through with a borrowed object: a
 // wrapped buffer's memory and its size in bytes, or an adopted context and 0.
-// It may not call Runnel; what it is refused leaves rnl_last_error() of the
-// call that runs it alone.
+// The function may not call Runnel; a refused call leaves rnl_last_error() of
+// the call around as it was.
 typedef void (*rnl_deleter_fn)(void *pointer, size_t size, void *user_data);
 
 RNL_END_DECLS

@@ -50,14 +50,14 @@ typedef struct rnl_wrap_options {
 
 #define RNL_WRAP_OPTIONS(...) RNL_LITERAL(rnl_wrap_options, __VA_ARGS__)
 
-// Who uses managed memory, as rnl_enqueue_attach said.
+// The users of managed memory, as rnl_enqueue_attach said.
 typedef enum rnl_attach_mode {
     RNL_ATTACH_GLOBAL = 0,  // every stream, and the host
     RNL_ATTACH_HOST = 1,    // the host alone
     RNL_ATTACH_SINGLE = 2,  // the stream it was attached on, and the host
 } rnl_attach_mode;
 
-// What a buffer is. `label` lives as long as the buffer.
+// Properties of a buffer. `label` lives as long as the buffer.
 typedef struct rnl_buffer_info {
     size_t struct_size;
     uint64_t id;            // unique in this process, never reused
@@ -73,7 +73,7 @@ typedef struct rnl_buffer_info {
     rnl_element element;    // of a slice: the parent's
 } rnl_buffer_info;
 
-// What a mapping will be used for: what is not asked for is not copied.
+// The use of a mapping: a direction that is not asked for is not copied.
 typedef enum rnl_map_mode {
     RNL_MAP_READ_WRITE = 0,
     RNL_MAP_READ = 1,
@@ -106,7 +106,7 @@ RNL_API rnl_status rnl_buffer_wrap(rnl_context context, void *pointer,
                                    rnl_buffer *out_buffer);
 
 // A buffer that is `size` bytes (or RNL_WHOLE) of `buffer` from `offset`; keeps
-// its memory alive. A slice of a slice does not keep the one it was made of.
+// its memory alive. A slice of a slice does not keep the first slice.
 RNL_API rnl_status rnl_buffer_slice(rnl_buffer buffer, size_t offset,
                                     size_t size, rnl_buffer *out_slice);
 
@@ -116,9 +116,9 @@ RNL_API rnl_status rnl_buffer_retain(rnl_buffer buffer);
 // Drops one; never blocks.
 RNL_API rnl_status rnl_buffer_release(rnl_buffer buffer);
 
-// Drops one in stream order: the memory goes back when `stream` got so far, and
-// the handle is dead at once if it was the last; a failure leaves it as it was.
-// Stands for cuMemFreeAsync.
+// Drops a reference in stream order: the memory goes back when `stream` got so
+// far. If this was the last reference, the handle is dead at once; a failure
+// leaves the buffer as it was. Stands for cuMemFreeAsync.
 RNL_API rnl_status rnl_enqueue_buffer_release(rnl_stream stream,
                                               rnl_buffer buffer);
 

@@ -18,7 +18,7 @@
 
 #include <runnel/graph.h>
 
-// Who may make calls that could disturb a capture while it is under way.
+// The threads that may make calls which could disturb a capture under way.
 typedef enum rnl_capture_mode {
     RNL_CAPTURE_THREAD_LOCAL = 0,  // all but the thread that captures
     RNL_CAPTURE_GLOBAL = 1,        // nobody
@@ -68,10 +68,11 @@ RNL_API rnl_status rnl_stream_begin_capture(rnl_stream stream,
 // ordinary ones again, also after an error, which loses what was captured:
 // RNL_ERROR_CAPTURE_UNJOINED names a stream whose work did not come back,
 // RNL_ERROR_CAPTURE_INVALIDATED the call that was at fault, and
-// RNL_ERROR_CAPTURE_THREAD tells that another thread began it, in a mode other
-// than RELAXED. Only a call on a stream that joined does not end it, but makes
-// it invalid (RNL_ERROR_CAPTURE_UNMATCHED). RNL_ERROR_INVALID_STATE when the
-// stream is not captured. Stands for cuStreamEndCapture.
+// RNL_ERROR_CAPTURE_THREAD tells that another thread began the capture, in a
+// mode other than RELAXED. Only a call on a stream that joined does not end the
+// capture, but makes it invalid (RNL_ERROR_CAPTURE_UNMATCHED).
+// RNL_ERROR_INVALID_STATE when the stream is not captured. Stands for
+// cuStreamEndCapture.
 RNL_API rnl_status rnl_stream_end_capture(rnl_stream stream,
                                           rnl_graph *out_graph);
 
@@ -90,9 +91,9 @@ RNL_API rnl_status rnl_stream_get_capture_info(rnl_stream stream,
                                                rnl_capture_info *out_info);
 
 // Sets how far captures of other threads and its own restrict the calling
-// thread, and gives what it was before in `*mode`. A thread begins with GLOBAL:
-// it heeds the modes of all captures. With THREAD_LOCAL it heeds only captures
-// that it began itself, with RELAXED none. Stands for
+// thread, and gives the earlier mode in `*mode`. A thread begins with GLOBAL,
+// and heeds the modes of all captures. With THREAD_LOCAL a thread heeds only
+// its own captures, with RELAXED none. Stands for
 // cuThreadExchangeStreamCaptureMode.
 RNL_API rnl_status rnl_capture_exchange_mode(rnl_capture_mode *mode);
 

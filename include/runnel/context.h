@@ -31,7 +31,7 @@ typedef struct rnl_context_options {
     // variable has no effect. C functions as kernels are not stopped, but none
     // of their blocks begins after the limit.
     uint64_t kernel_limit_ns;
-    // Of rnl_context_adopt only, and refused elsewhere: called when Runnel is
+    // For rnl_context_adopt only, refused elsewhere: called when Runnel is
     // through with the adopted context.
     rnl_deleter_fn deleter;
     void *user_data;
@@ -107,9 +107,9 @@ RNL_API rnl_status rnl_context_is_compatible(rnl_context context,
                                              const char **out_reason);
 
 // RNL_OK when the context can do `feature`, otherwise RNL_ERROR_UNSUPPORTED.
-// `out_reason` may be NULL; it is written in both cases, a static string. Of
-// RNL_FEATURE_COMPILE it tells whether a compiler is found now, for which it
-// looks at files: without one, modules that a cache has are made all the same.
+// `out_reason` may be NULL, and is written in both cases, a static string. For
+// RNL_FEATURE_COMPILE the call looks for the files of a compiler: without one,
+// modules that a cache has are made all the same.
 RNL_API rnl_status rnl_context_supports(rnl_context context,
                                         rnl_feature feature,
                                         const char **out_reason);
@@ -149,8 +149,8 @@ RNL_API rnl_status rnl_context_enable_peer(rnl_context context,
 // RNL_ERROR_INVALID_STATE while the context has work in flight, which may use
 // memory of `peer`: synchronize first; and for the context itself, which always
 // reaches its own memory. Doing it again is no error. Executable graphs whose
-// kernels use memory of `peer` must not be launched any more, and addresses of
-// it not be followed: nothing checks those. Other contexts keep what they
+// kernels use memory of `peer` must not be launched any more, and its addresses
+// must not be followed: neither is checked. Other contexts keep the access they
 // enabled, and access that others enabled beside Runnel stays. Does not block.
 // Stands for cuCtxDisablePeerAccess.
 RNL_API rnl_status rnl_context_disable_peer(rnl_context context,

@@ -2,7 +2,7 @@
 //
 // Every form takes its stream first and is asynchronous; the form that ends in
 // `_and_wait` also waits for the stream, and is the quicker way to copy memory
-// that is not page-locked: the caller does it, no other thread is woken.
+// that is not page-locked: the caller copies, and no thread is woken.
 // Ranges of buffers are checked (RNL_ERROR_OUT_OF_RANGE); source and
 // destination may not overlap (RNL_ERROR_INVALID_ARGUMENT). Buffers may belong
 // to other contexts of the same api, which makes a peer copy. Buffers are kept

@@ -92,7 +92,8 @@ typedef enum rnl_cpu_sync {
     RNL_CPU_SYNC_OR = 3,     // 1 if any was
 } rnl_cpu_sync;
 
-// What the lanes of a warp do together. A warp is 32 consecutive threads.
+// Operations that the lanes of a warp do together. A warp is 32 consecutive
+// threads.
 typedef enum rnl_cpu_warp_kind {
     RNL_CPU_WARP_SYNC = 0,        // gives 0
     RNL_CPU_WARP_SHUFFLE = 1,     // value of lane `argument`, within `width`
@@ -125,9 +126,9 @@ typedef struct rnl_cpu_warp_op {
     uint32_t width;     // shuffles: 1, 2, 4, 8, 16 or 32
 } rnl_cpu_warp_op;
 
-// What an object may ask of its host. `thread` is the number of the calling
-// thread in its block. Each may be called only while `run_threads` or
-// `run_blocks` runs. Those that say so may run other threads of the block
+// Calls that an object may make to its host. `thread` is the number of the
+// calling thread in its block. Each may be called only while `run_threads` or
+// `run_blocks` runs. Calls that say so may run other threads of the block
 // before they return, or never return.
 typedef struct rnl_cpu_services {
     uint32_t struct_size;

@@ -11,7 +11,7 @@
 
 #include <runnel/status.h>
 
-// What a device is. 0 or an empty string means unknown or not applicable.
+// Properties of a device. 0 or an empty string means unknown or not applicable.
 typedef struct rnl_device_info {
     size_t struct_size;
     char name[128];            // as the vendor or the processor gives it
@@ -42,8 +42,8 @@ typedef struct rnl_device_info {
 // Single attributes, by number: the same facts as the info, plus those that
 // only some devices have. Names, numbers and meaning follow CUdevice_attribute,
 // all of whose numbers can be asked for, also without a name here. A cpu
-// answers those of CUDA 13.0, with 0 for what it cannot do, but for buses and
-// the memory's own clock (docs/backends/cpu.md).
+// answers the ones of CUDA 13.0, with 0 for missing abilities, but for buses
+// and the memory's own clock (docs/backends/cpu.md).
 typedef enum rnl_attribute {
     RNL_ATTRIBUTE_MAX_BLOCK_THREADS = 1,
     RNL_ATTRIBUTE_MAX_BLOCK_X = 2,
@@ -83,7 +83,7 @@ RNL_BEGIN_DECLS
 RNL_API rnl_status rnl_device_count(const char *api, size_t *out_count);
 
 // Why `api` has no device: which libraries were looked for, every path tried,
-// what the driver said. An empty string when it has one. Static string.
+// the driver's answer. An empty string when `api` has a device. Static string.
 RNL_API rnl_status rnl_api_reason(const char *api, const char **out_reason);
 
 // The names of every api this library was built with, in order of preference:

@@ -52,8 +52,8 @@ RNL_API rnl_status rnl_enqueue_event(rnl_stream stream,
                                      rnl_event *out_event);
 
 // RNL_OK when the event is complete or was never recorded, RNL_NOT_READY when
-// it is not (or is a promise not yet recorded), or the failure of the work it
-// stands for. Stands for cuEventQuery.
+// not (or for a promise not yet recorded), or the failure of the work that the
+// event stands for. Stands for cuEventQuery.
 RNL_API rnl_status rnl_event_query(rnl_event event);
 
 // Blocks until the event is complete or `timeout_ns` has passed

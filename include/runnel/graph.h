@@ -2,10 +2,10 @@
 //
 // A graph is a set of nodes and of edges, "this after that". Nodes are added by
 // hand, with rnl_graph_add_node, or recorded from streams (<runnel/capture.h>).
-// rnl_graph_instantiate makes an executable graph of what the graph is at that
-// moment: later changes of either do not touch the other. Launching it is one
-// operation of a stream: it starts when the work before it is done, and work
-// behind it waits for all of its nodes.
+// rnl_graph_instantiate makes an executable graph of the present state of a
+// graph: later changes of either do not touch the other. A launch is a single
+// operation of a stream: the nodes start when earlier work is done, and later
+// work waits for all of them.
 //
 // Lifetime: both are counted and keep their context alive; they keep the
 //           functions, buffers, events and graphs that their nodes use. A
@@ -14,9 +14,9 @@
 //           its graph, and is checked as handles are.
 // Threads:  safe.
 //
-// Memory:   the buffer of a BUFFER_CREATE lives as long as anybody holds it. It
-//           is one: executable graphs of the same graph share it, also when
-//           their launches overlap.
+// Memory:   the buffer of a BUFFER_CREATE lives as long as anybody holds a
+//           reference. Executable graphs of the same graph share this buffer,
+//           also when their launches overlap.
 //
 // Failure: a node that fails ends its launch. Nodes that did not start are not
 // run; host functions among them are called with the status, but not those of
@@ -55,8 +55,8 @@ typedef enum rnl_node_kind {
                              // on; none when there are not so many
 } rnl_node_kind;
 
-// What a node does. Only the fields of its kind are read; the structs they
-// point at are copied.
+// The work of a node. Only the fields of its kind are read; the structs that
+// these point at are copied.
 typedef struct rnl_node_params {
     size_t struct_size;
     rnl_node_kind kind;
@@ -102,7 +102,7 @@ typedef struct rnl_node_params {
 #endif
 #define RNL_AT_START NULL, 0
 
-// What a node is. The texts live until the node is removed or changed.
+// Properties of a node. The texts live until the node is removed or changed.
 typedef struct rnl_node_info {
     size_t struct_size;
     rnl_node_kind kind;
@@ -181,7 +181,7 @@ RNL_API rnl_status rnl_graph_save_dot(rnl_graph graph, const char *path);
 // is checked as for the call that it stands for; functions, recorded events and
 // buffers of the last five kinds must be of the graph's context.
 // RNL_ERROR_UNSUPPORTED: for an IF with ELSE and a SWITCH without
-// RNL_FEATURE_GRAPH_SWITCH; in a body, and in what is inside of it, for an
+// RNL_FEATURE_GRAPH_SWITCH; in a body, and in graphs inside of a body, for an
 // EVENT_RECORD, and without RNL_FEATURE_GRAPH_BODIES for a HOST_FUNCTION,
 // VALUES and an EVENT_WAIT. Graphs may be 64 deep inside of each other, and
 // have 2^26 nodes each, removed ones included (RNL_ERROR_OUT_OF_RANGE). Stands
@@ -219,7 +219,7 @@ RNL_API rnl_status rnl_graph_get_nodes(rnl_graph graph, rnl_node *out_nodes,
 RNL_API rnl_status rnl_graph_get_edges(rnl_graph graph, rnl_edge *out_edges,
                                        size_t capacity, size_t *out_count);
 
-// What a node was given, so that rnl_graph_add_node makes another like it.
+// The parameters of a node, from which rnl_graph_add_node makes an equal node.
 // Values are copies, pitches are filled in, buffers and functions are borrowed:
 // a buffer whose handle the program released is given by its address, another
 // object as NULL. A BUFFER_CREATE has its buffer in `buffer`, an IF, WHILE or
@@ -249,7 +249,7 @@ typedef enum rnl_update_reason {
 typedef struct rnl_update_result {
     size_t struct_size;
     rnl_update_reason reason;
-    rnl_node node;         // of the new graph, where there is one at fault
+    rnl_node node;         // of the new graph, if a node is at fault
     const char *sentence;  // static
 } rnl_update_result;
 
@@ -263,8 +263,8 @@ RNL_API rnl_status rnl_graph_exec_retain(rnl_graph_exec exec);
 // Drops one; launches under way go on.
 RNL_API rnl_status rnl_graph_exec_release(rnl_graph_exec exec);
 
-// Launches it on a stream of its context. Launches of the same one never
-// overlap, on whatever streams: each waits for the one before, if it has work.
+// Launches `exec` on a stream of its context. Launches of the same graph never
+// overlap, on whatever streams: each waits for the launch before.
 // Cannot be captured, as in CUDA: add a CHILD node. Stands for cuGraphLaunch.
 RNL_API rnl_status rnl_enqueue_graph(rnl_stream stream, rnl_graph_exec exec);
 
@@ -282,7 +282,7 @@ RNL_API rnl_status rnl_enqueue_graph_upload(rnl_stream stream,
 RNL_API rnl_status rnl_graph_exec_update(rnl_graph_exec exec, rnl_graph graph,
                                          rnl_update_result *out_result);
 
-// Gives one node other parameters of its kind for launches to come. `node` is
+// Gives a node new parameters of its kind for launches to come. `node` is
 // of the graph that was instantiated. A buffer's node cannot be changed. Stands
 // for cuGraphExecKernelNodeSetParams and its kin.
 RNL_API rnl_status rnl_graph_exec_set_node(rnl_graph_exec exec, rnl_node node,

@@ -1,4 +1,5 @@
-// What the host program may give the library: an allocator and a log callback.
+// Settings of the host program for the library: an allocator and a log
+// callback.
 #ifndef RUNNEL_HOST_H
 #define RUNNEL_HOST_H
 

@@ -3,8 +3,8 @@
 //
 // A handle that is given out stays Runnel's: do not destroy it, and do not use
 // it when the object is gone. Work that you give to a native stream yourself is
-// in order with Runnel's work on it, and Runnel waits for it like for its own;
-// what it uses is yours to keep alive.
+// in order with Runnel's work there, and Runnel waits for both alike; keep
+// alive the objects that your work uses.
 //
 // The vendor's legacy default stream waits for what the driver was given. Work
 // behind a host function or a copy of ordinary memory is given to it when that
@@ -21,27 +21,26 @@
 RNL_BEGIN_DECLS
 
 // The vendor's default streams by their handles, which each context has: the
-// legacy one, which waits for all blocking streams of the context and they for
-// it, and the one of each thread.
+// legacy stream, which waits for all blocking streams of the context as these
+// wait for the legacy stream, and the stream of each thread.
 #define RNL_NATIVE_LEGACY ((void *)1)      // CU_STREAM_LEGACY; NULL, too
 #define RNL_NATIVE_PER_THREAD ((void *)2)  // CU_STREAM_PER_THREAD
 
 // The vendor's context of `context`; cuda: a CUcontext, the device's primary
-// one, which other contexts of the device share, or the one that was adopted.
+// context, which contexts of the device share, or the adopted context.
 RNL_API rnl_status rnl_context_native(rnl_context context, void **out_native);
 
 // A context of Runnel's in the vendor's context `native` of `api`; cuda: any
 // CUcontext, also that of a green context (cuCtxFromGreenCtx). Streams, memory
-// and modules are made in it; which device it is of, the driver tells.
-// Its owner keeps it: Runnel neither destroys nor resets it, and the current
-// context of the calling thread stays as it was. The owner must not destroy it
-// before `deleter` of the options was called, behind the last release and the
-// last work, once nothing that Runnel gave the device runs; without a deleter,
-// before rnl_trim tells that nothing is held. A primary context is retained, as
-// rnl_context_create does.
-// RNL_ERROR_INVALID_ARGUMENT for a pointer that the driver knows not to be a
-// context; it need not know. RNL_ERROR_NO_DEVICE where RUNNEL_DEVICES hides the
-// device. cpu: RNL_ERROR_UNSUPPORTED, since it has no vendor.
+// and modules are made in it; the driver tells the device. Its owner keeps it:
+// Runnel neither destroys nor resets it, and the current context of the calling
+// thread stays as it was. The owner must not destroy it before `deleter` of the
+// options was called, behind the last release and the last work, once nothing
+// that Runnel gave the device runs; without a deleter, before rnl_trim tells
+// that nothing is held. A primary context is retained, as rnl_context_create
+// does. RNL_ERROR_INVALID_ARGUMENT for a pointer that the driver knows not to
+// be a context; it need not know. RNL_ERROR_NO_DEVICE where RUNNEL_DEVICES
+// hides the device. cpu: RNL_ERROR_UNSUPPORTED, since it has no vendor.
 RNL_API rnl_status rnl_context_adopt(const char *api, void *native,
                                      const rnl_context_options *options,
                                      rnl_context *out_context);

@@ -1,8 +1,8 @@
 // Memory and events that several processes of one user share, on one machine.
 //
-// One process creates a buffer with `.interprocess = true`, exports it, and
-// sends the handle's bytes to another by any means (a pipe, a socket, a file).
-// The other imports a buffer of its own, with the same bytes behind it.
+// The first process creates a buffer with `.interprocess = true`, exports it,
+// and sends the handle's bytes to the second by any means (a pipe, a socket, a
+// file). The second imports a buffer of its own, with the same bytes behind.
 //
 // Runnel orders no work between processes by itself. Synchronize the stream
 // that wrote before you tell the other process that the bytes are there, or
@@ -67,10 +67,10 @@ RNL_API rnl_status rnl_buffer_import(rnl_context context,
 RNL_API rnl_status rnl_event_export(rnl_event event,
                                     rnl_ipc_handle *out_handle);
 
-// Makes an event of `context` that is the one of `handle`: each process can
-// record it, query it and wait for it, and means the last record that any of
-// them made. Waits and queries take that record when they are called. When it
-// fails, because it is refused, its stream fails or its process ends first,
+// Makes an event of `context` that stands for the event of `handle`: each
+// process can record, query and wait for it, and means the last record that any
+// process made. Waits and queries take that record when they are called. When
+// it fails, because it is refused, its stream fails or its process ends first,
 // streams that wait for it fail with RNL_ERROR_DEPENDENCY_FAILED, and so do
 // rnl_event_query and rnl_event_synchronize. Does not block. Stands for
 // cuIpcOpenEventHandle.

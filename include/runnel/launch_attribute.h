@@ -42,8 +42,8 @@ typedef enum rnl_launch_attribute_id {
     RNL_LAUNCH_CLUSTER = 4,
     RNL_LAUNCH_CLUSTER_SCHEDULING = 5,  // .cluster_scheduling
     // .programmatic_serialization: the launch may begin before the launch in
-    // front of it has ended, if that one lets it; it waits by itself for what
-    // that one writes
+    // front has ended, if that launch permits; the kernel itself waits for
+    // writes of that launch
     RNL_LAUNCH_PROGRAMMATIC_SERIALIZATION = 6,
     // .event: recorded once every block has triggered it, by
     // cudaTriggerProgrammaticLaunchCompletion or by its end

@@ -17,7 +17,7 @@
 
 #include <runnel/buffer.h>
 
-// What a context's pool has done. In bytes, as rounded up, or in times. Memory
+// Statistics of a context's pool. In bytes, as rounded up, or in times. Memory
 // of wrapped and interprocess buffers and of rnl_host_allocate is not in it.
 typedef struct rnl_pool_stats {
     size_t struct_size;

@@ -89,7 +89,7 @@ typedef struct rnl_module_options {
 
 #define RNL_MODULE_OPTIONS(...) RNL_LITERAL(rnl_module_options, __VA_ARGS__)
 
-// What a kernel parameter is, and what a launch argument must be.
+// The kind of a kernel parameter, and of the argument that a launch must give.
 typedef enum rnl_value_kind {
     RNL_VALUE_UNKNOWN = 0,  // only the size is known; no kind check
     RNL_VALUE_POINTER = 1,  // a buffer or an address
@@ -108,7 +108,8 @@ typedef struct rnl_parameter {
                          // array of numbers, and known; else UNKNOWN
 } rnl_parameter;
 
-// What a function is. Strings and `parameters` live as long as the function.
+// Properties of a function. Strings and `parameters` live as long as the
+// function.
 typedef struct rnl_function_info {
     size_t struct_size;
     const char *name;        // as asked for
@@ -130,7 +131,7 @@ typedef struct rnl_function_info {
                              // if the binary does not tell; NULL like `tier`
 } rnl_function_info;
 
-// What a function can be told, by number.
+// Attributes of a function that can be set, by number.
 typedef enum rnl_function_attribute_id {
     RNL_FUNCTION_DYNAMIC_SHARED = 1,  // bytes of dynamic shared memory that a
                                       // launch may ask for; what the device has
@@ -196,7 +197,7 @@ RNL_API rnl_status rnl_module_load_file(rnl_context context, const char *path,
 // Adds a reference for the caller.
 RNL_API rnl_status rnl_module_retain(rnl_module module);
 
-// Drops one; functions taken from it stay usable.
+// Drops a reference; functions taken from the module stay usable.
 RNL_API rnl_status rnl_module_release(rnl_module module);
 
 // The binary that was loaded, to be saved and given to rnl_module_load later.
@@ -214,8 +215,8 @@ RNL_API rnl_status rnl_module_native_code(rnl_module module,
                                           const void **out_data,
                                           size_t *out_size);
 
-// What the compiler said, warnings included; "" for a loaded binary or when the
-// cache had it. Lives as long as the module, like the binary.
+// The compiler's log, warnings included; "" for a binary that was loaded or
+// came from the cache. Lives as long as the module, like the binary.
 RNL_API rnl_status rnl_module_log(rnl_module module, const char **out_log);
 
 // The kernel called `name`: an extern "C" or plain name, a name expression
@@ -262,7 +263,7 @@ RNL_API rnl_status rnl_function_compile(rnl_context context,
 // Adds a reference for the caller.
 RNL_API rnl_status rnl_function_retain(rnl_function function);
 
-// Drops one; launches in flight keep what they need.
+// Drops a reference; launches in flight keep the function.
 RNL_API rnl_status rnl_function_release(rnl_function function);
 
 // Fills `*out_info`, whose struct_size the caller has set.
@@ -277,7 +278,7 @@ RNL_API rnl_status rnl_function_set_attribute(rnl_function function,
                                               rnl_function_attribute_id id,
                                               int64_t value);
 
-// Reads it back: what was set, or the default.
+// Reads an attribute back: the value that was set, or the default.
 RNL_API rnl_status rnl_function_get_attribute(rnl_function function,
                                               rnl_function_attribute_id id,
                                               int64_t *out_value);

@@ -55,7 +55,7 @@
     X(ERROR_KERNEL_LIMIT, 34, "a launch ran longer than the time limit of "   \
                               "its context")
 
-// What a call returns. RNL_OK and RNL_NOT_READY are not errors.
+// The result of a call. RNL_OK and RNL_NOT_READY are not errors.
 typedef enum rnl_status {
 #define RNL_STATUS_ENUM(name, number, sentence) RNL_##name = number,
     RNL_STATUS_MAP(RNL_STATUS_ENUM)

@@ -43,7 +43,7 @@ typedef struct rnl_stream_options {
 
 #define RNL_STREAM_OPTIONS(...) RNL_LITERAL(rnl_stream_options, __VA_ARGS__)
 
-// What a stream is. `label` lives as long as the stream.
+// Properties of a stream. `label` lives as long as the stream.
 typedef struct rnl_stream_info {
     size_t struct_size;
     uint64_t id;           // unique in this process, never reused
@@ -58,7 +58,7 @@ typedef struct rnl_stream_info {
 } rnl_stream_info;
 
 // A function that the host runs in stream order. `status` is RNL_OK, or the
-// failure of the work before it: it is always called exactly once.
+// failure of earlier work: the function is always called exactly once.
 typedef void (*rnl_host_fn)(rnl_status status, void *user_data);
 
 // Destructor of user data: called once, after the last reference is gone, on
@@ -110,10 +110,9 @@ RNL_API rnl_status rnl_stream_query(rnl_stream stream);
 // Blocks until all work submitted before the call is done, or `timeout_ns` has
 // passed: RNL_ERROR_TIMED_OUT leaves the stream as it was, and the message says
 // what the stream waits for (cpu: the whole chain of streams and promises, and
-// that it is a circle, if it is). With RNL_FOREVER the
-// calling thread may run cpu kernels of the stream itself, which is faster than
-// waking another thread. Returns the failure of the stream. Stands for
-// cuStreamSynchronize.
+// whether the chain is a circle). With RNL_FOREVER the calling thread may run
+// cpu kernels of the stream itself, which is faster than waking another thread.
+// Returns the failure of the stream. Stands for cuStreamSynchronize.
 RNL_API rnl_status rnl_stream_synchronize(rnl_stream stream,
                                           uint64_t timeout_ns);
 
@@ -131,12 +130,12 @@ RNL_API rnl_status rnl_stream_reset_and_wait(rnl_stream stream);
 // nothing happens. Host functions that run, and C functions as kernels, end by
 // themselves; host functions behind them are called with the failure. A graph
 // whose executable graph also runs on another stream waits for that launch.
-// Memory that a stopped kernel was writing holds some of what it would have.
-// A batched stream submits what it has collected before. Legal from any thread.
+// Memory that a stopped kernel was writing holds some of its results. A batched
+// stream submits its collected work before. Legal from any thread.
 // RNL_ERROR_UNSUPPORTED without RNL_FEATURE_CANCEL: drivers of GPUs cannot take
-// back what they were given. Without RNL_FEATURE_KERNEL_LIMIT kernels that run
-// end by themselves, too. RNL_ERROR_OUT_OF_MEMORY, and nothing is cancelled,
-// when the system gives no thread to look after it. Stands for no vendor call.
+// work back. Without RNL_FEATURE_KERNEL_LIMIT kernels that run end by
+// themselves, too. RNL_ERROR_OUT_OF_MEMORY, and nothing is cancelled, when the
+// system gives no thread to look after it. Stands for no vendor call.
 RNL_API rnl_status rnl_stream_cancel(rnl_stream stream);
 
 // Makes later work of `stream` wait for what `event` stands for now. An event
@@ -155,9 +154,10 @@ RNL_API rnl_status rnl_enqueue_wait_context(rnl_stream stream,
                                             rnl_context other);
 
 // Runs `function` once on a thread of the library after all earlier work of the
-// stream; later work waits for it. It may not call Runnel. `user_data` must
-// live until it ran. RNL_ERROR_UNSUPPORTED without RNL_FEATURE_HOST_FUNCTIONS,
-// which drivers below CUDA 11.7 lack. Stands for cuLaunchHostFunc.
+// stream; later work waits for its end. `function` may not call Runnel.
+// `user_data` must live until it ran. RNL_ERROR_UNSUPPORTED without
+// RNL_FEATURE_HOST_FUNCTIONS, which drivers below CUDA 11.7 lack. Stands for
+// cuLaunchHostFunc.
 RNL_API rnl_status rnl_enqueue_host_function(rnl_stream stream,
                                              rnl_host_fn function,
                                              void *user_data);

@@ -24,7 +24,7 @@ typedef enum rnl_stream_attribute_id {
     RNL_STREAM_DOMAIN = 10,        // .domain
 } rnl_stream_attribute_id;
 
-// What a cache does with accesses.
+// Treatment of accesses by a cache.
 typedef enum rnl_access_property {
     RNL_ACCESS_NORMAL = 0,
     RNL_ACCESS_STREAMING = 1,   // will hardly be used again

@@ -25,10 +25,11 @@ RNL_BEGIN_DECLS
 // Calls `function` `iterations` times and blocks until the work is done.
 // `*out_total_ns` is the time that all of it took together, in nanoseconds of
 // the device's clock, from the end of earlier work on the stream to the end of
-// the last iteration's; 0 for no iteration. Only work of `stream`, and what it
-// waits for, is seen. RNL_ERROR_UNSUPPORTED without RNL_FEATURE_EVENT_TIMING.
-// When `function` returns an error, returns that at once: what it enqueued so
-// far still runs, and rnl_last_error() is the callback's.
+// the last iteration's; 0 for no iteration. Only work of `stream`, and work
+// that `stream` waits for, is seen. RNL_ERROR_UNSUPPORTED without
+// RNL_FEATURE_EVENT_TIMING. When `function` returns an error, returns that at
+// once: work enqueued so far still runs, and rnl_last_error() is the
+// callback's.
 RNL_API rnl_status rnl_time_and_wait(rnl_stream stream, size_t iterations,
                                      rnl_time_fn function, void *user_data,
                                      uint64_t *out_total_ns);

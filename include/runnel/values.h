@@ -37,7 +37,7 @@
 
 #include <runnel/status.h>
 
-// What is done to a word, or waited for: `memory` is the word's present value.
+// An operation on a word, or a condition for it; `memory`: its present value.
 typedef enum rnl_value_action {
     RNL_WRITE_VALUE = 1,  // memory = value
     RNL_WAIT_GEQ = 2,     // (signed)(memory - value) >= 0: cyclic, so that a
@@ -49,11 +49,11 @@ typedef enum rnl_value_action {
 
 typedef uint32_t rnl_value_flags;
 
-// Of a wait: once it is over, later work also sees what other devices wrote
-// before the word. cpu: always so.
+// For a wait: once the wait is over, later work also sees the writes of other
+// devices before the word. cpu: always so.
 #define RNL_VALUE_FLUSH 1u
 
-// Of a write: it need not be seen after the work before it. cpu: it is.
+// For a write: the word may be seen before results of earlier work. cpu: never.
 #define RNL_VALUE_NO_BARRIER 2u
 
 // One operation of a batch.

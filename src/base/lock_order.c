@@ -6,7 +6,8 @@
 
 #ifdef RUNNEL_CHECKS
 
-// What the thread took last and has. Its address stands for the thread.
+// The lock that the thread took last and holds. Its address stands for the
+// thread.
 static _Thread_local struct lock_order *newest;
 
 static bool is_own(const struct lock_order *order)

@@ -25,7 +25,7 @@ check()
 {
     : >asked
     echo "$2" >again
-    verdict=$(PATH=$PWD:$PATH "$run" dev | tail -1)
+    verdict=$(PATH=$PWD:$PATH SKIP_LABELS=${4-} "$run" dev | tail -1)
     case $verdict in
     "$1"*) ;;
     *)
@@ -46,6 +46,8 @@ lines 'error: 1 != 2'
 check 'PASS: dev: 1 passed, 0 failed, 1 unstable, 0 skipped' 0 'passes alone'
 grep -qF -- '-R ^(a[.]bad_test)$' asked
 check 'FAIL: dev: 1 passed, 1 failed, 0 skipped' 8 'fails alone, too'
+check 'PASS: dev: 1 passed' 0 'without slow tests' '^slow$'
+grep -qF -- '-LE ^slow$' asked
 lines 'WARNING: ThreadSanitizer: data race'
 check 'FAIL: dev: 1 passed, 1 failed, 0 skipped' 0 'a race'
 sed -i 's/Failed /Timeout/' first

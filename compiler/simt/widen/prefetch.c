@@ -1,4 +1,5 @@
-// Memory that is asked for before it is read: docs/decisions/memory-ahead.md.
+// Prefetches memory before the kernel reads it:
+// docs/decisions/0027-prefetching.md.
 #include "simt/widen/widen.h"
 #include "simt/analysis/analysis.h"
 #include "simt/kernel/kernel.h"

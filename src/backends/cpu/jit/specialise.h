@@ -4,7 +4,7 @@
 // for that size (`runnel-cc --only-kernel`), by a thread of low priority that
 // the whole process shares. Blocks that begin later run the new code; if the
 // compilation fails, the general code goes on.
-// docs/decisions/block-size-code.md has the gains.
+// docs/decisions/0011-specialised-kernels.md has the gains.
 #pragma once
 
 #include "backends/cpu/kernel/block.h"
