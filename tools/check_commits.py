@@ -6,7 +6,7 @@ usage: check_commits.py [--self-test] [RANGE]
 RANGE is one of git's, such as main..HEAD. Without it, the commits since the
 branch left the main branch's upstream are checked; where there is no upstream,
 or its history is not here (a shallow clone), only the last commit is. Merges
-are exempt. An area is the name of a folder or of a file without its ending;
+are exempt, and so are commits from before this check came to the tree. An area is the name of a folder or of a file without its ending;
 several are separated by commas.
 """
 
@@ -88,6 +88,12 @@ def base_of(root):
     return None
 
 
+def came_with(root):
+    """The commit, or merge, that brought this check; None if unknown."""
+    return git(root, "log", "-1", "--first-parent", "-m", "--diff-filter=A",
+               "--format=%H", "--", "tools/check_commits.py")
+
+
 def commits(root, chosen):
     """(short name, subject) of the commits to check."""
     shape = ["--no-merges", "--format=%h %s"]
@@ -95,7 +101,9 @@ def commits(root, chosen):
     if chosen:
         listing = git(root, "log", *shape, chosen)
     elif base and base != git(root, "rev-parse", "HEAD"):
-        listing = git(root, "log", *shape, f"{base}..HEAD")
+        older = came_with(root)
+        listing = git(root, "log", *shape, f"{base}..HEAD",
+                      *([f"^{older}"] if older else []))
     else:
         # In a shallow clone a merge has no parents, and its subject tells.
         listing = git(root, "log", "-1", *shape, "HEAD^!") \

@@ -143,7 +143,7 @@ RNL_INLINE bool rnl_is_large_angle(float x)
     return __builtin_fabsf(x) > 105615.0f;
 }
 // A function rnl_lanes_NAME takes the place of NAME where lanes differ, once
-// all is simplified (callee.c): what clang knows of libm's holds.
+// all is simplified (shared_callees.c): what clang knows of libm's holds.
 static float rnl_lanes_sinf(float) RNL_NAMED(rnl_lanes_sinf);
 static float rnl_lanes_cosf(float) RNL_NAMED(rnl_lanes_cosf);
 static __attribute__((used, const)) float rnl_lanes_sinf(float x)

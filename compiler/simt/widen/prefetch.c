@@ -1,4 +1,5 @@
-// Prefetches of memory that is read later: docs/decisions/0027-prefetching.md.
+// Prefetches memory before the kernel reads it:
+// docs/decisions/0027-prefetching.md.
 #include "simt/widen/widen.h"
 #include "simt/analysis/analysis.h"
 #include "simt/kernel/kernel.h"
