@@ -199,6 +199,8 @@ def self_test():
         for name in ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE",
                      "GITHUB_BASE_REF"):
             os.environ.pop(name, None)
+        os.environ.update(GIT_CONFIG_GLOBAL="/dev/null",
+                          GIT_CONFIG_NOSYSTEM="1")
         tree = root / "t"
         tree.mkdir()
         make_tree(tree)

@@ -132,9 +132,9 @@ extern "C" float rnl_libm_cosf(float) noexcept __asm__("cosf");
     static float rnl_seldom_##name(bool, float, float)                     \
         RNL_NAMED(rnl_seldom_##name);                                      \
     static __attribute__((unused, const)) float                            \
-    rnl_seldom_##name(bool seldom, float x, float value)                   \
+    rnl_seldom_##name(bool rare, float x, float value)                     \
     {                                                                      \
-        return seldom ? rnl_libm_##name(x) : value;                        \
+        return rare ? rnl_libm_##name(x) : value;                          \
     }
 RNL_SELDOM(sinf)
 RNL_SELDOM(cosf)

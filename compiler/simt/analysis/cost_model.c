@@ -440,6 +440,6 @@ bool lanes_are_profitable(const struct shapes *shapes)
         return true;
     struct estimate x = estimate_all(shapes);
     // Branches of single threads are often mispredicted, so lanes get the
-    // doubtful cases.
+    // cases near the threshold.
     return 2 * x.gang <= 3 * x.thread * LANES;
 }

@@ -1,5 +1,5 @@
-// rnl_seldom_NAME(seldom, x, value) of the prelude is NAME(x) where `seldom`
-// holds, else `value`. Analyses see one call; codegen adds the branch to the
+// rnl_seldom_NAME(rare, x, value) of the prelude is NAME(x) where `rare` holds,
+// else `value`. Analyses see one call; codegen adds the branch to the
 // cold path for the lanes that need it.
 #include "simt/widen/widen.h"
 #include "simt/ir/ir.h"

@@ -1,5 +1,5 @@
-// Sorts what lies interleaved in memory, a0 b0 c0 a1 b1 c1 ..., into vectors of
-// a, b and c, and weaves them again.
+// Deinterleaves memory such as a0 b0 c0 a1 b1 c1 ... into vectors of a, b and
+// c, and interleaves such vectors again.
 #include "simt/widen/widen.h"
 
 #include <string.h>

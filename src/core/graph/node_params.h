@@ -20,7 +20,7 @@ bool topological_order_init(struct topological_order *order,
                             const struct graph *graph);
 void topological_order_finish(struct topological_order *order);
 
-// --- Recipes ----------------------------------------------------------------
+// --- Node params ------------------------------------------------------------
 
 // Checks the parameters of a node of `graph` and makes the node_params and, for
 // CHILD, IF, WHILE and SWITCH, the inner graphs.

@@ -1,4 +1,4 @@
-// The state of the block that an OS thread runs; shared by block.c and warp_ops.c.
+// State of the block that an OS thread runs; used by block.c and warp_ops.c.
 #pragma once
 
 #include "backends/cpu/kernel/block.h"

@@ -7,7 +7,7 @@
 // Enclose a call that waits for the device and cannot be delayed.
 void sync_gate_enter(const struct gpu_context *gpu);
 void sync_gate_leave(const struct gpu_context *gpu);
-// The same for a call that seldom waits for the device: it does not wait for
+// The same for a call that rarely waits for the device: it does not wait for
 // copies.
 void sync_gate_enter_now(const struct gpu_context *gpu);
 // Enclose a copy of ordinary memory; false: the copy must wait.
