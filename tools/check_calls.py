@@ -26,7 +26,10 @@ DEFINED = re.compile(
 NOTED = re.compile(r"\bobject_(?:protect|set_hazard)\(([^;]*?)(HAZARD_\w+)\)", re.S)
 CLEARED = re.compile(r"\bobject_(?:unprotect|clear_hazard)\(\s*(HAZARD_\w+)\s*\)")
 SCOPED = re.compile(r"(?m)^\s+CALL\s+\w+\s*=")
-CALLED = re.compile(r"\b([a-z_]\w*)\s*\(")
+CALLED = re.compile(r"(->|\.)?\b([a-z_]\w*)\s*\(")
+# What a call through a pointer in a struct means: functions that are assigned to
+# the member, or stand for it in a table.
+MEMBER = re.compile(r"(?:->|\.)([a-z_]\w*) = &?([a-z_]\w*)[,;]")
 
 # Whose guards end in the functions that they call last.
 TAIL_CALLS = {"rnl_enqueue_function", "inline_launch"}
@@ -42,7 +45,10 @@ class Function:
         self.scoped = bool(SCOPED.search(body))
         self.notes = []  # (where in the body, place)
         self.clears = set(ALL) if self.scoped else set(CLEARED.findall(body))
-        self.calls = [(m.start(), m[1]) for m in CALLED.finditer(body)]
+        self.calls = [(m.start(), m[2]) for m in CALLED.finditer(body)
+                      if not m[1]]
+        self.by_pointer = [(m.start(), m[2]) for m in CALLED.finditer(body)
+                           if m[1]]
 
 
 def checks_of(text):
@@ -73,19 +79,32 @@ class House:
         self.checks = {}
         for file in files:
             self.checks.update(checks_of(file.read_text()))
-        self.by_file, self.by_name = {}, {}
+        self.by_file, self.by_name, self.members = {}, {}, {}
         for file in files:
             path = file.relative_to(root)
             for function in functions_of(root, path, self.checks):
                 self.by_file[path, function.name] = function
                 self.by_name.setdefault(function.name, function)
+        for file in files:
+            path = file.relative_to(root)
+            for member, name in MEMBER.findall(
+                    csource.code_only(file.read_text())):
+                callee = self.find(path, name)
+                if callee:
+                    self.members.setdefault(member, []).append(callee)
+
+    def find(self, path, name):
+        return self.by_file.get((path, name), self.by_name.get(name))
 
     def called(self, function):
         for where, name in function.calls:
-            callee = self.by_file.get((function.path, name),
-                                      self.by_name.get(name))
+            callee = self.find(function.path, name)
             if callee and callee is not function:
                 yield where, callee
+        for where, name in function.by_pointer:
+            for callee in self.members.get(name, []):
+                if callee is not function:
+                    yield where, callee
 
     # Whether a call of it ends all that is guarded, as its own.
     def ends_all(self, function, seen=()):
@@ -172,6 +191,11 @@ CASES = [
      "    return s;\n}\n"
      "int rnl_a(void *h)\n{\n    return rnl_b(h);\n}", False),
     ("int helper(void *h)\n{\n    return check_stream(h);\n}", False),
+    # Through a table of functions.
+    ("int b(void *h)\n{\n    CALL s = check_context(h);\n    return s;\n}\n"
+     "const struct table t = {\n    .go = b,\n};\n"
+     "int rnl_a(void *h)\n{\n    CALL s = check_stream(h);\n"
+     "    return s ? s : now->go(h);\n}", True),
 ]
 
 
