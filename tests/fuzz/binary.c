@@ -13,8 +13,8 @@
 enum { HEADER = 64 };  // of an image is not longer
 
 // In the place of base/dynlib.c's: no mutated code is ever mapped.
-void *__wrap_shared_load(const char *path);
-void *__wrap_shared_load(const char *path)
+void *__wrap_dynlib_load(const char *path);
+void *__wrap_dynlib_load(const char *path)
 {
     (void)path;
     dlopen("/dev/null/nothing", RTLD_NOW);  // dlerror has words then
