@@ -202,13 +202,19 @@ static bool walk_node(struct walk *walk, const struct node *node)
     return goes_on;
 }
 
-static int visit_set(struct walk *walk, struct step *step,
-                     const struct node *node)
+static int set_node(const struct walk *walk, const struct step *step,
+                    const struct node *node, bool enabled)
 {
     if (node_has_bodies(step->kind) &&
         step->node_params->word != node->node_params->word)
         return NOT_IN_PLACE;
-    return set_step(walk->context, step, node, node->enabled);
+    return set_step(walk->context, step, node, enabled);
+}
+
+static int visit_set(struct walk *walk, struct step *step,
+                     const struct node *node)
+{
+    return set_node(walk, step, node, node->enabled);
 }
 
 static int visit_unset(struct walk *walk, struct step *step,
@@ -310,10 +316,7 @@ static int visit_tell_spare(struct walk *walk, struct step *step,
                             const struct node *node)
 {
     bool enabled = keeps_state(step) ? step->enabled : node->enabled;
-    if (node_has_bodies(step->kind) &&
-        step->node_params->word != node->node_params->word)
-        return NOT_IN_PLACE;
-    int code = set_step(walk->context, step, node, enabled);
+    int code = set_node(walk, step, node, enabled);
     if (code == 0)
         commit_step(step, node, enabled);
     return code;
@@ -357,14 +360,21 @@ static void drop_plan(struct graph_exec *exec, struct gpu_plan *plan)
     timeline_release(last.timeline);
 }
 
-static void drop_spare(struct graph_exec *exec, uint32_t index)
+// Takes the spare plan out; the caller gets its reference.
+static struct gpu_plan *remove_spare(struct graph_exec *exec, uint32_t index)
 {
     struct gpu_plan **spares = exec_gpu(exec)->spares;
-    drop_plan(exec, spares[index]);
+    struct gpu_plan *plan = spares[index];
     COUNT_DOWN(&gpu_of(context_of(exec))->spares);
     for (; index + 1 < SPARE_PLANS; index++)
         spares[index] = spares[index + 1];
     spares[index] = NULL;
+    return plan;
+}
+
+static void drop_spare(struct graph_exec *exec, uint32_t index)
+{
+    drop_plan(exec, remove_spare(exec, index));
 }
 
 // Puts the plan first, as the newest. The oldest spare plan is dropped for
@@ -406,14 +416,9 @@ static void tell_spares(struct graph_exec *exec, uint32_t index)
 static struct gpu_plan *take_spare(struct graph_exec *exec)
 {
     struct gpu_plan **spares = exec_gpu(exec)->spares;
-    for (uint32_t i = 0; i < SPARE_PLANS && spares[i]; i++) {
-        struct gpu_plan *plan = spares[i];
-        if (visit_spare(exec, UINT32_MAX, plan, visit_compare_state) != 0)
-            continue;
-        atomic_fetch_add(&plan->references, 1);
-        drop_spare(exec, i);
-        return plan;
-    }
+    for (uint32_t i = 0; i < SPARE_PLANS && spares[i]; i++)
+        if (visit_spare(exec, UINT32_MAX, spares[i], visit_compare_state) == 0)
+            return remove_spare(exec, i);
     return NULL;
 }
 
