@@ -16,10 +16,8 @@ In the code of a page, that is in code spans and code blocks:
   names that are gone.
 """
 
-import pathlib
 import re
 import sys
-import tempfile
 
 import csource
 
@@ -265,22 +263,10 @@ CASES = [
 
 
 def self_test():
-    problems = []
-    for name, text, expected in CASES:
-        with tempfile.TemporaryDirectory() as folder:
-            root = pathlib.Path(folder).resolve()
-            for path, content in ((name, text), ("src/a.h", HEADER),
-                                  ("src/core/backend.h", HEADER),
-                                  ("docs/decisions/README.md", INDEX)):
-                (root / path).parent.mkdir(parents=True, exist_ok=True)
-                (root / path).write_text(content)
-            found = check(root)
-        right = (len(found) == 1 and expected in found[0]) if expected \
-            else not found
-        if not right:
-            problems.append(f"{name}: {text!r}: expected {expected!r}, "
-                            f"found {found}")
-    return csource.report(problems, "check_docs_functions self-test")
+    return csource.run_cases(CASES, check, "check_docs_functions self-test",
+                             [("src/a.h", HEADER),
+                              ("src/core/backend.h", HEADER),
+                              ("docs/decisions/README.md", INDEX)])
 
 
 if __name__ == "__main__":

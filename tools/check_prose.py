@@ -8,10 +8,8 @@ Prints the share of each room, and each place that is over the budget.
 """
 
 import collections
-import pathlib
 import re
 import sys
-import tempfile
 
 import csource
 
@@ -94,19 +92,7 @@ CASES = [
 
 
 def self_test():
-    problems = []
-    for name, text, expected in CASES:
-        with tempfile.TemporaryDirectory() as folder:
-            root = pathlib.Path(folder).resolve()
-            (root / name).parent.mkdir(parents=True, exist_ok=True)
-            (root / name).write_text(text)
-            found = check(root)[1]
-        right = (len(found) == 1 and expected in found[0]) if expected \
-            else not found
-        if not right:
-            problems.append(f"{name}: {text[:60]!r}: expected {expected!r}, "
-                            f"found {found}")
-    return csource.report(problems, "check_prose self-test")
+    return csource.run_cases(CASES, lambda root: check(root)[1], "check_prose self-test")
 
 
 if __name__ == "__main__":

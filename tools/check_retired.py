@@ -8,10 +8,8 @@ Looked at are the names of files, identifiers and comments of the sources, and
 the text of the documentation. Literals may have any word.
 """
 
-import pathlib
 import re
 import sys
-import tempfile
 
 import csource
 
@@ -140,19 +138,7 @@ CASES = [
 
 
 def self_test():
-    problems = []
-    for name, text, expected in CASES:
-        with tempfile.TemporaryDirectory() as folder:
-            root = pathlib.Path(folder).resolve()
-            (root / name).parent.mkdir(parents=True, exist_ok=True)
-            (root / name).write_text(text)
-            found = check(root)
-        right = (len(found) == 1 and expected in found[0]) if expected \
-            else not found
-        if not right:
-            problems.append(f"{name}: {text!r}: expected {expected!r}, "
-                            f"found {found}")
-    return csource.report(problems, "check_retired self-test")
+    return csource.run_cases(CASES, check, "check_retired self-test")
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ where functions and macros begin and end. No parser: it knows the house style.
 import pathlib
 import re
 import subprocess
+import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
@@ -198,6 +199,26 @@ def report(problems, what):
         print(problem)
     print(f"{what}: " + (f"{len(problems)} problems" if problems else "fine"))
     return 1 if problems else 0
+
+
+def run_cases(cases, check, what, others=()):
+    """Runs (file, text, what a problem must say; None for nothing) through
+    `check`, which gives the problems of a root; the exit status. Each root also
+    has the files `others`."""
+    problems = []
+    for name, text, expected in cases:
+        with tempfile.TemporaryDirectory() as folder:
+            root = pathlib.Path(folder).resolve()
+            for path, content in ((name, text), *others):
+                (root / path).parent.mkdir(parents=True, exist_ok=True)
+                (root / path).write_text(content)
+            found = check(root)
+        right = (len(found) == 1 and expected in found[0]) if expected \
+            else not found
+        if not right:
+            problems.append(f"{name}: {text[:60]!r}: expected {expected!r}, "
+                            f"found {found}")
+    return report(problems, what)
 
 
 def line_of(text, index):
