@@ -45,7 +45,10 @@ static inline void *buffer_native(struct buffer *object)
 }
 
 // The whole buffer that a slice lies in; any other buffer is returned as given.
-struct buffer *buffer_whole(struct buffer *buffer);
+static inline struct buffer *buffer_whole(struct buffer *buffer)
+{
+    return buffer->parent ? (struct buffer *)buffer->owner : buffer;
+}
 
 // Makes a number of RNL_WHOLE, and refuses a range that leaves the buffer.
 rnl_status buffer_take_range(const struct buffer *buffer, size_t offset,

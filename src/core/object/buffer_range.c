@@ -1,10 +1,5 @@
-// Slices and ranges of buffers.
+// Ranges of buffers.
 #include "core/object/buffer_object.h"
-
-struct buffer *buffer_whole(struct buffer *buffer)
-{
-    return buffer->parent ? (struct buffer *)buffer->owner : buffer;
-}
 
 rnl_status buffer_take_range(const struct buffer *buffer, size_t offset,
                              size_t *size, const char *parameter)
