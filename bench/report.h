@@ -6,7 +6,8 @@
 
 void report_header(const bench_run *bench, const bench_machine *machine);
 
-// One by one as the rows are measured: a run that stops loses none.
+// Rows are reported as soon as they are measured, so a run that stops loses
+// none.
 void report_titles(void);
 void report_row(const bench_row *row);
 void report_end_of_rows(void);

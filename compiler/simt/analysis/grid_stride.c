@@ -529,7 +529,7 @@ bool is_first_of_row(const struct kernel *kernel, LLVMValueRef at)
     return !before;
 }
 
-// One exit, no barriers, and accesses to global memory.
+// The body has a single exit, no barriers, and accesses to global memory.
 static bool has_simple_body(struct grid_stride *l)
 {
     const struct kernel *kernel = l->kernel;

@@ -9,7 +9,7 @@
 // Chooses the axis and the number of lanes: kernel_plan before the layout of
 // private arrays is changed.
 void kernel_plan(struct kernel *kernel);
-// Refuses a kernel whose threads are faster one by one.
+// Refuses a kernel whose scalar code is faster than code of lanes.
 void kernel_judge(struct kernel *kernel);
 // Makes rnl_blocks_<n>, or rnl_fixed_<n> for one block size. False with
 // kernel->refusal set.

@@ -236,7 +236,7 @@ struct pass {
     struct simt_pass is;
     enum stage stage;
     bool (*applies)(const struct compilation *c);  // NULL: always
-    // One of these does the work.
+    // Exactly one member is set, and does the work.
     const char *llvm;                              // passes of LLVM's
     void (*change)(LLVMModuleRef module);
     char *(*attempt)(LLVMModuleRef module);
