@@ -20,7 +20,7 @@ HEADER_MAX = 400
 PROSE_MIN = 40  # percent of the public headers' lines, all together
 NAME_MAX = 32
 PARAMETERS_MAX = 6
-HOOKS_MAX = 44
+HOOKS_MAX = 46
 LINE_MAX, TABLE_LINE_MAX = 80, 88
 
 SOURCE = ["src", "compiler", "cli"]
@@ -267,9 +267,9 @@ CASES = [
     ("src/a.c", "// TO" "DO: later\n", "open an issue"),
     ("src/a.c", 'const char *s = "a { b"; // {\nint x;\n', None),
     ("src/core/backend.h", "struct backend {\n"
-     + "    int (*hook)(int a);\n" * 44 + "};\n", None),
+     + "    int (*hook)(int a);\n" * 46 + "};\n", None),
     ("src/core/backend.h", "struct backend {\n"
-     + "    int (*hook)(int a);\n" * 45 + "};\n", "45 hooks"),
+     + "    int (*hook)(int a);\n" * 47 + "};\n", "47 hooks"),
     ("include/runnel/a.h", PROSE + "RNL_API int rnl_a(int a);\n"
      "RNL_API int rnl_b(int a);\n", None),
     ("include/runnel/a.h", PROSE * 9 + "\nRNL_API int rnl_a(int a);\n",

@@ -19,7 +19,6 @@ struct graph_exec;
 
 #define BACKEND_ABI 1u
 #define SHARE_KEY_SIZE 64  // bytes with which memory_share finds memory
-#define DEADLINE_POLL 0  // no moment: time does not begin at 0
 #define FEATURE_LAST RNL_FEATURE_INTERPROCESS_MEMORY
 #define BACKEND_FEATURE(feature) (1u << (feature))
 #define BACKEND_ATTRIBUTE(id) (1u << (id))
@@ -70,12 +69,6 @@ struct backend {
     // BACKEND_ATTRIBUTE bits of the supported stream attributes; the backend
     // reads them by stream_get_attributes
     uint32_t stream_attributes;
-    // stream_submit may be given a launch that borrows (stream/op.h), of a
-    // kernel or a graph, alone: the hook is done with the launch on return, and
-    // takes over neither the op nor its references. NOT_READY asks for an op
-    // that does not borrow. If launch attributes for events have an effect,
-    // such a launch may have them, as OP_RECORDING, and records the events.
-    bool launches_inline;
     size_t context_size, stream_size, event_size, module_size, function_size;
     size_t exec_size;
 
@@ -116,7 +109,13 @@ struct backend {
     // batched stream is held: the hook must not enqueue on the same stream. An
     // awaited copy comes alone and without that lock.
     rnl_status (*stream_submit)(struct stream *stream, struct op *first);
-    // With DEADLINE_POLL it only looks: OK or NOT_READY, which is not recorded.
+    // optional: a launch that borrows (stream/op.h), of a kernel or a graph,
+    // alone. The hook is done with the launch on return, and takes over neither
+    // the op nor its references. If launch attributes for events have an
+    // effect, the launch may have them, as OP_RECORDING, and records them.
+    enum launch_result (*stream_launch)(struct stream *stream, struct op *op);
+    // Whether all work so far is done: OK, or NOT_READY, which is not recorded.
+    rnl_status (*stream_query)(struct stream *stream);
     rnl_status (*stream_wait)(struct stream *stream, uint64_t deadline);
     // Later work of `stream` waits for all of `other` so far.
     rnl_status (*stream_join)(struct stream *stream, struct stream *other);

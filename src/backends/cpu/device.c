@@ -185,6 +185,7 @@ const struct backend cpu_backend = {
     .stream_init = cpu_stream_init,
     .stream_finish = cpu_stream_finish,
     .stream_submit = cpu_stream_submit,
+    .stream_query = cpu_stream_query,
     .stream_wait = cpu_stream_wait,
     .stream_join = cpu_stream_join,
     .stream_reset = cpu_stream_reset,

@@ -10,6 +10,7 @@
 #include "backends/cudalike/driver/image.h"
 #include "backends/cudalike/module/module.h"
 #include "backends/cudalike/stream/event.h"
+#include "backends/cudalike/stream/launch.h"
 #include "backends/cudalike/stream/stream.h"
 #include "backends/cudalike/timeline/gpu_stream.h"
 
@@ -363,7 +364,6 @@ const struct backend cuda_backend = {
     .abi = BACKEND_ABI,
     .api = "cuda",
     .accelerator = true,
-    .launches_inline = true,
     .features = HAS(MANAGED_MEMORY) | HAS(PRIORITIES) | HAS(EVENT_TIMING) |
                 HAS(PROMISES) | HAS(PEER_ACCESS) |
                 HAS(MEMORY_OPERATIONS) | HAS(BATCHED_STREAMS) | HAS(CLUSTERS) |
@@ -396,6 +396,8 @@ const struct backend cuda_backend = {
     .stream_init = gpu_stream_init,
     .stream_finish = gpu_stream_finish,
     .stream_submit = gpu_stream_submit,
+    .stream_launch = gpu_stream_launch,
+    .stream_query = gpu_stream_query,
     .stream_wait = gpu_stream_wait,
     .stream_join = gpu_stream_join,
     .stream_reset = gpu_stream_reset,

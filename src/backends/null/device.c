@@ -123,6 +123,12 @@ static rnl_status stream_submit(struct stream *stream, struct op *first)
     return RNL_OK;
 }
 
+static rnl_status stream_query(struct stream *stream)
+{
+    (void)stream;
+    return RNL_OK;
+}
+
 static rnl_status stream_wait(struct stream *stream, uint64_t deadline)
 {
     (void)stream;
@@ -237,6 +243,7 @@ const struct backend null_backend = {
     .stream_init = stream_init,
     .stream_finish = stream_finish,
     .stream_submit = stream_submit,
+    .stream_query = stream_query,
     .stream_wait = stream_wait,
     .stream_join = stream_join,
 

@@ -15,12 +15,12 @@ static const char *missing_hook(const struct backend *b)
         HOOK(context_finish), HOOK(context_memory),
         HOOK(feature_reason), HOOK(stream_init),
         HOOK(stream_finish),  HOOK(stream_submit),
-        HOOK(stream_wait),    HOOK(stream_join),
-        HOOK(event_init),     HOOK(event_finish),
-        HOOK(event_record),   HOOK(event_join),
-        HOOK(event_query),    HOOK(event_wait),
-        HOOK(memory_allocate), HOOK(memory_free),
-        HOOK(host_register),
+        HOOK(stream_query),   HOOK(stream_wait),
+        HOOK(stream_join),    HOOK(event_init),
+        HOOK(event_finish),   HOOK(event_record),
+        HOOK(event_join),     HOOK(event_query),
+        HOOK(event_wait),     HOOK(memory_allocate),
+        HOOK(memory_free),    HOOK(host_register),
 #undef HOOK
     };
     for (size_t i = 0; i < sizeof hooks / sizeof hooks[0]; i++)

@@ -477,7 +477,7 @@ static rnl_status look_at(struct stream *stream, void *argument)
     (void)argument;
     rnl_status status = stream_flush(stream);
     if (status == RNL_OK)
-        status = stream->backend->stream_wait(stream, DEADLINE_POLL);
+        status = stream->backend->stream_query(stream);
     return status == RNL_NOT_READY ? status : RNL_OK;
 }
 

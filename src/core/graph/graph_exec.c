@@ -126,13 +126,13 @@ static void note_records(struct graph_exec *exec)
     lock_give(&exec->snapshot_lock);
 }
 
-// A launch that ends with the call. RNL_NOT_READY: the launch needs an op.
-static rnl_status inline_launch(struct stream *stream,
-                                 struct graph_exec *exec)
+// A launch that ends with the call.
+static enum launch_result inline_launch(struct stream *stream,
+                                        struct graph_exec *exec)
 {
     struct op op;
     if (!stream->inline_launch || capture_is_used())
-        return RNL_NOT_READY;
+        return LAUNCH_NEEDS_OP;
     op.next = NULL;
     op.stream = stream;
     op.kind = OP_GRAPH;
@@ -176,9 +176,12 @@ rnl_status rnl_enqueue_graph(rnl_stream handle, rnl_graph_exec exec_handle)
         return status;
     if (exec->object.context != stream_context(stream))
         status = foreign_exec();
-    else if ((status = stream_check_failure(stream)) == RNL_OK &&
-             (status = inline_launch(stream, exec)) == RNL_NOT_READY)
-        return launch_as_op(stream, exec);
+    else if ((status = stream_check_failure(stream)) == RNL_OK) {
+        enum launch_result result = inline_launch(stream, exec);
+        if (result == LAUNCH_NEEDS_OP)
+            return launch_as_op(stream, exec);
+        status = result == LAUNCH_DONE ? RNL_OK : fail_status();
+    }
     object_unref(&exec->object);
     return status;
 }

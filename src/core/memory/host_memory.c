@@ -47,7 +47,7 @@ static void range_free(struct context *context, struct host_range *range)
 static bool is_done(struct stream *stream, uint64_t point)
 {
     if (!stream_has_passed(stream, point))
-        stream->backend->stream_wait(stream, DEADLINE_POLL);
+        stream->backend->stream_query(stream);
     return stream_has_passed(stream, point);
 }
 

@@ -87,7 +87,7 @@ static rnl_status look(struct stream *stream, void *unused)
 {
     (void)unused;
     if (atomic_load(&stream->deferred.first))
-        stream->backend->stream_wait(stream, DEADLINE_POLL);
+        stream->backend->stream_query(stream);
     return RNL_OK;
 }
 

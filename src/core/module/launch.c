@@ -577,25 +577,38 @@ struct inline_launch {
     struct launch_extras extras;
 };
 
-// RNL_NOT_READY: the launch needs ops of its own.
-static inline rnl_status launch_guarded(struct inline_launch *inline_launch,
-                                        struct function *function,
-                                        const rnl_launch *launch,
-                                        const rnl_args *args)
+// As read_extras. What an op would have to keep, a launch that borrows cannot.
+static enum launch_result read_inline_extras(struct op_kernel *kernel,
+                                             const rnl_launch *launch,
+                                             struct launch_extras *extras)
+{
+    if (read_extras(kernel, launch, LAUNCH_INLINE, extras) != RNL_OK)
+        return LAUNCH_FAILED;
+    if (extras->kept_count == 0)
+        return LAUNCH_DONE;
+    launch_extras_drop(extras);
+    return LAUNCH_NEEDS_OP;
+}
+
+static inline enum launch_result
+launch_guarded(struct inline_launch *inline_launch, struct function *function,
+               const rnl_launch *launch, const rnl_args *args)
 {
     struct op *op = &inline_launch->op;
     struct stream *stream = op->stream;
     rnl_launch room;
+    enum launch_result read = LAUNCH_DONE;
     rnl_status status =
         check_launch(stream, function, &launch, &room, args, &op->kernel);
-    if (status == RNL_OK)
-        status = read_rest(&op->kernel, launch, LAUNCH_INLINE,
-                           &inline_launch->extras);
     if (status != RNL_OK)
-        return status;
+        return LAUNCH_FAILED;
+    if (__builtin_expect(!is_plain(function, launch), 0))
+        read = read_inline_extras(&op->kernel, launch, &inline_launch->extras);
+    if (__builtin_expect(read != LAUNCH_DONE, 0))
+        return read;
     if (__builtin_expect((function->parameter_count > AT_ONCE_MOST) |
                              (launch->constant_count > 0), 0))
-        return RNL_NOT_READY;
+        return LAUNCH_NEEDS_OP;
     op->label = launch->label;
     op->file = launch->file;
     op->line = launch->line;
@@ -608,7 +621,7 @@ static inline rnl_status launch_guarded(struct inline_launch *inline_launch,
         op->kernel.packed = NULL;
         status = take_values(op, args, NULL, inline_launch->values);
     }
-    return status ? status : stream->inline_launch(stream, op);
+    return status ? LAUNCH_FAILED : stream->inline_launch(stream, op);
 }
 
 static __attribute__((noinline)) rnl_status refuse_dead(rnl_function handle)
@@ -634,17 +647,17 @@ inline_launch(struct stream *stream, rnl_function handle,
     op->borrows = true;
     op->kept = inline_launch.kept;
     op->kept_count = 0;
-    rnl_status status =
+    enum launch_result result =
         launch_guarded(&inline_launch, (struct function *)object, launch, args);
     object_clear_hazard(HAZARD_CODE);
-    if (__builtin_expect(status != RNL_OK, 0))
+    if (__builtin_expect(result != LAUNCH_DONE, 0))
         op->sequence = 0;  // none of the stream's
     for (size_t i = 0; i < op->kept_count; i++)
         op_unref(op, op->kept[i]);
-    if (__builtin_expect(status == RNL_NOT_READY, 0))
+    if (__builtin_expect(result == LAUNCH_NEEDS_OP, 0))
         return launch_as_ops(stream, handle, launch, args);
     object_unprotect(HAZARD_STREAM);
-    return status;
+    return __builtin_expect(result == LAUNCH_DONE, 1) ? RNL_OK : fail_status();
 }
 
 // A thread's first call, a callback's, one that holds, or of a dead stream.

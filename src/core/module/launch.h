@@ -23,8 +23,7 @@ struct launch_extras {
 };
 
 // Reads the cluster and the attributes into `kernel`, whose remaining
-// dimensions are read. RNL_NOT_READY: the launch needs an op. On failure
-// nothing is kept.
+// dimensions are read. On failure nothing is kept.
 rnl_status launch_read_extras(struct op_kernel *kernel,
                               const rnl_launch *launch, enum launch_way way,
                               struct launch_extras *extras);

@@ -159,8 +159,6 @@ static rnl_status read_event(struct reading *at,
                          "of RNL_NODE_EVENT_RECORD behind it");
     else
         status = check_options((const struct event *)object);
-    if (status == RNL_OK && at->way == LAUNCH_INLINE)
-        status = RNL_NOT_READY;
     if (status != RNL_OK) {
         object_unref(object);
         return status;
@@ -373,35 +371,36 @@ static bool can_record(const struct stream *stream, const struct op *op)
     return (all & ~heeded) == 0;
 }
 
-// By the launch itself. NOT_READY: that cannot be now, and nothing was done;
-// otherwise the op is over.
-static rnl_status launch_recording(struct stream *stream, struct op *op)
+// By the launch itself. LAUNCH_NEEDS_OP: that cannot be now, and nothing was
+// done; otherwise the op is over.
+static enum launch_result launch_recording(struct stream *stream, struct op *op)
 {
     if (op->next || !stream->inline_launch || stream_is_captured(stream) ||
         !can_record(stream, op))
-        return RNL_NOT_READY;
+        return LAUNCH_NEEDS_OP;
     op->borrows = true;
     op->kind = OP_RECORDING;
-    rnl_status status = stream->inline_launch(stream, op);
+    enum launch_result result = stream->inline_launch(stream, op);
     op->kind = OP_KERNEL;
     op->borrows = false;
-    if (status != RNL_OK)
+    if (result != LAUNCH_DONE)
         op->sequence = 0;  // none of the stream's
-    if (status == RNL_NOT_READY)
-        return status;
+    if (result == LAUNCH_NEEDS_OP)
+        return result;
     for (size_t i = 0; i < op->kept_count; i++)
         op_unref(op, op->kept[i]);
     op->kept_count = 0;
     op_finish(op);
-    return status;
+    return result;
 }
 
 static rnl_status submit_recording(struct stream *stream, struct op *first,
                                    struct op *op, struct event **events,
                                    uint32_t count)
 {
-    rnl_status status = launch_recording(stream, first);
-    bool behind = status == RNL_NOT_READY;
+    enum launch_result result = launch_recording(stream, first);
+    rnl_status status = result == LAUNCH_FAILED ? fail_status() : RNL_OK;
+    bool behind = result == LAUNCH_NEEDS_OP;
     if (behind) {
         forget_events(op);
         status = op_submit_list(first);

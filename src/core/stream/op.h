@@ -93,13 +93,20 @@ struct op_memory_ops {
 #define OP_INLINE_KEPT 2
 #define OP_BACKEND_WORDS 6
 
+// How a launch that borrows ended.
+enum launch_result {
+    LAUNCH_DONE,      // the device has it
+    LAUNCH_NEEDS_OP,  // nothing was done: only an op can do it
+    LAUNCH_FAILED,    // the failure is recorded
+};
+
 struct op {
     struct op *next;  // for whoever holds the op
     struct stream *stream;
     uint64_t sequence;  // its number on the stream; set at submission
     enum op_kind kind;
     bool borrows;  // a launch: all is the caller's, the op itself as well, and
-                   // only buffers are kept
+                   // only buffers are kept (backend.h, stream_launch)
     int line;
     const char *file;   // where it was enqueued; NULL when not known
     const char *label;  // in the payload like those, or NULL

@@ -92,9 +92,8 @@ static rnl_status stream_new(struct context *context, void *borrowed,
     lock_set_rank(&stream->failure_lock, RANK_LEAF);
     stream->flags = options->flags;
     stream->borrowed = borrowed;
-    if (context->backend->launches_inline && !config_get()->blocking &&
-        !(options->flags & RNL_STREAM_BATCHED))
-        stream->inline_launch = context->backend->stream_submit;
+    if (!config_get()->blocking && !(options->flags & RNL_STREAM_BATCHED))
+        stream->inline_launch = context->backend->stream_launch;
     if (options->flags & RNL_STREAM_BATCHED)
         atomic_store(&context->has_batched, true);
     rnl_status status = context->backend->stream_init(stream);
@@ -401,11 +400,8 @@ rnl_status stream_report_failure(struct stream *stream)
 
 // --- Waiting ---------------------------------------------------------------
 
-static rnl_status wait_until(struct stream *stream, uint64_t deadline)
+static rnl_status looked(struct stream *stream, rnl_status status)
 {
-    rnl_status status = stream_flush(stream);
-    if (status == RNL_OK)
-        status = stream->backend->stream_wait(stream, deadline);
     if (atomic_load_explicit(&stream->deferred.first, memory_order_relaxed))
         stream_context(stream)->pool.passed(stream_context(stream));
     return status ? status : stream_check_failure(stream);
@@ -413,7 +409,11 @@ static rnl_status wait_until(struct stream *stream, uint64_t deadline)
 
 rnl_status stream_wait_done(struct stream *stream, uint64_t timeout_ns)
 {
-    return wait_until(stream, clock_deadline(timeout_ns));
+    uint64_t deadline = clock_deadline(timeout_ns);
+    rnl_status status = stream_flush(stream);
+    if (status == RNL_OK)
+        status = stream->backend->stream_wait(stream, deadline);
+    return looked(stream, status);
 }
 
 rnl_status rnl_stream_query(rnl_stream handle)
@@ -424,7 +424,10 @@ rnl_status rnl_stream_query(rnl_stream handle)
         (status = check_stream(handle, "stream", &stream)) ||
         (status = capture_check_stream(stream)))
         return status;
-    return wait_until(stream, DEADLINE_POLL);
+    status = stream_flush(stream);
+    if (status == RNL_OK)
+        status = stream->backend->stream_query(stream);
+    return looked(stream, status);
 }
 
 // Waiting keeps the stream: another thread may release it meanwhile.

@@ -27,9 +27,9 @@ struct stream {
     // Fields that launches and running threads read: no operation writes here.
     const struct backend *backend;
     rnl_stream_flags flags;
-    // The backend's stream_submit where it takes launches that borrow (op.h),
-    // while the stream is not captured; else NULL.
-    rnl_status (*inline_launch)(struct stream *stream, struct op *op);
+    // The backend's stream_launch while the stream is not captured; NULL where
+    // each launch is an op.
+    enum launch_result (*inline_launch)(struct stream *stream, struct op *op);
     struct failure *_Atomic failure;  // the first one; NULL while all is well
     _Atomic uint32_t attribute_changes; // how often they were set
     int priority;

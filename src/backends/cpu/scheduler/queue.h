@@ -188,5 +188,6 @@ void cpu_stream_finish(struct stream *stream);
 void cpu_stream_reset(struct stream *stream);
 rnl_status cpu_stream_cancel(struct stream *stream);
 rnl_status cpu_stream_submit(struct stream *stream, struct op *first);
+rnl_status cpu_stream_query(struct stream *stream);
 rnl_status cpu_stream_wait(struct stream *stream, uint64_t deadline);
 rnl_status cpu_stream_join(struct stream *stream, struct stream *other);

@@ -34,7 +34,7 @@ rnl_status cpu_stream_submit(struct stream *stream, struct op *first)
                : queue_submit(stream_queue(stream), first, NULL);
 }
 
-static rnl_status query(struct stream *stream)
+rnl_status cpu_stream_query(struct stream *stream)
 {
     struct queue *queue = stream_queue(stream);
     if (atomic_load_explicit(&queue->completed, memory_order_acquire) >=
@@ -47,8 +47,6 @@ static rnl_status query(struct stream *stream)
 
 rnl_status cpu_stream_wait(struct stream *stream, uint64_t deadline)
 {
-    if (deadline == DEADLINE_POLL)
-        return query(stream);
     return queue_wait(stream_queue(stream), atomic_load(&stream->enqueued),
                       deadline,
                       atomic_load_explicit(&stream->sync_policy,

@@ -50,7 +50,7 @@ static enum look look_at(struct stream *stream, bool asks, bool did)
     rnl_status status = RNL_OK;
     if (atomic_load(&timeline_of(own)->completed) <
         atomic_load(&stream->enqueued))
-        status = asks ? gpu_stream_query(stream) : RNL_NOT_READY;
+        status = asks ? stream_poll(stream) : RNL_NOT_READY;
     else if (atomic_load(&timeline_of(own)->retired))
         timeline_end_retired(timeline_of(own));
     if (did)

@@ -298,16 +298,18 @@ static void put_markers(struct stream *stream, struct op *op, bool recorded)
     }
 }
 
-static rnl_status launch_recording(struct stream *stream, struct op *op)
+static enum launch_result launch_recording(struct stream *stream,
+                                           struct op *op)
 {
     op->kind = OP_KERNEL;
-    bool took = take_markers(stream, op);
-    rnl_status status = took ? gpu_stream_launch(stream, op) : fail_status();
-    put_markers(stream, op, status == RNL_OK);
-    return status;
+    enum launch_result result = take_markers(stream, op)
+                                    ? gpu_stream_launch(stream, op)
+                                    : LAUNCH_FAILED;
+    put_markers(stream, op, result == LAUNCH_DONE);
+    return result;
 }
 
-HOT rnl_status gpu_stream_launch(struct stream *stream, struct op *op)
+HOT enum launch_result gpu_stream_launch(struct stream *stream, struct op *op)
 {
     struct gpu_stream *own = gpu_stream_of(stream);
     struct op *keeper = NULL;
@@ -315,7 +317,7 @@ HOT rnl_status gpu_stream_launch(struct stream *stream, struct op *op)
         if (op->kind == OP_RECORDING)
             return launch_recording(stream, op);
         if (hooks_of(op)->graph_prepares(op))
-            return RNL_NOT_READY;
+            return LAUNCH_NEEDS_OP;
     }
     lock_take(&own->lock);
     const bool holds = atomic_load_explicit(&own->defers, memory_order_relaxed);
@@ -329,15 +331,16 @@ HOT rnl_status gpu_stream_launch(struct stream *stream, struct op *op)
     if (__builtin_expect(!straight, 0) ||
         (keeps && !(keeper = op_keeper(op)))) {
         lock_give(&own->lock);
-        return straight ? fail_status() : RNL_NOT_READY;
+        return straight ? LAUNCH_FAILED : LAUNCH_NEEDS_OP;
     }
     int code = launch_locked(stream, op, keeper);
     lock_give(&own->lock);
     if (__builtin_expect(code == 0, 1))
-        return RNL_OK;
+        return LAUNCH_DONE;
     if (keeper)
         op_finish(keeper);
     if (code == GRAPH_PREPARES)  // the plan was exchanged meanwhile
-        return RNL_NOT_READY;
-    return driver_fail(stream_context(stream), code, op_name(op));
+        return LAUNCH_NEEDS_OP;
+    driver_fail(stream_context(stream), code, op_name(op));
+    return LAUNCH_FAILED;
 }

@@ -26,5 +26,4 @@ void gpu_set_window(struct driver_launch_attribute *out,
 // launch a graph with slots to prepare.
 #define GRAPH_PREPARES (-1)
 
-// stream_submit, for a launch that borrows.
-rnl_status gpu_stream_launch(struct stream *stream, struct op *op);
+enum launch_result gpu_stream_launch(struct stream *stream, struct op *op);

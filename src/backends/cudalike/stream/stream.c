@@ -5,7 +5,6 @@
 #include "backends/cudalike/driver/wait.h"
 #include "backends/cudalike/stream/copy.h"
 #include "backends/cudalike/stream/deferred.h"
-#include "backends/cudalike/stream/launch.h"
 #include "backends/cudalike/stream/shared_event.h"
 #include "backends/cudalike/timeline/device_lost.h"
 #include "backends/cudalike/timeline/gpu_stream.h"
@@ -387,8 +386,7 @@ static rnl_status check_needs(const struct gpu_context *gpu,
               : RNL_OK;
 }
 
-static __attribute__((noinline)) rnl_status submit(struct stream *stream,
-                                                   struct op *first)
+HOT rnl_status gpu_stream_submit(struct stream *stream, struct op *first)
 {
     struct context *context = stream_context(stream);
     struct gpu_context *gpu = gpu_of(context);
@@ -427,12 +425,6 @@ static __attribute__((noinline)) rnl_status submit(struct stream *stream,
     return code == 0 ? status : driver_fail(context, code, op_name(first));
 }
 
-HOT rnl_status gpu_stream_submit(struct stream *stream, struct op *first)
-{
-    return first->borrows ? gpu_stream_launch(stream, first)
-                          : submit(stream, first);
-}
-
 // --- Progress --------------------------------------------------------------
 
 // The owner of a borrowed stream may destroy the stream once told that all work
@@ -456,7 +448,7 @@ static int ask_driver(struct stream *stream, uint64_t point)
     return code;
 }
 
-rnl_status gpu_stream_query(struct stream *stream)
+rnl_status stream_poll(struct stream *stream)
 {
     struct context *context = stream_context(stream);
     struct gpu_context *gpu = gpu_of(context);
@@ -485,16 +477,16 @@ rnl_status gpu_stream_query(struct stream *stream)
     return status;
 }
 
-static rnl_status query_stream(void *subject)
+static rnl_status poll_stream(void *subject)
 {
-    return gpu_stream_query(subject);
+    return stream_poll(subject);
 }
 
 // Only for a waiter without a deadline, because a large copy takes long.
-static rnl_status help_and_query(void *subject)
+static rnl_status help_and_poll(void *subject)
 {
     host_queue_help(subject);
-    return gpu_stream_query(subject);
+    return stream_poll(subject);
 }
 
 // Keeps the stream during a query, because another thread may release the
@@ -506,9 +498,16 @@ static rnl_status look(struct stream *stream)
         return status;
     status = stream_refuse_captured(stream);
     if (status == RNL_OK)
-        status = gpu_stream_query(stream);
+        status = stream_poll(stream);
     object_unref(&stream->object);
     return status;
+}
+
+static bool all_is_done(struct stream *stream)
+{
+    return stream_is_done(gpu_stream_of(stream),
+                          atomic_load_explicit(&stream->enqueued,
+                                               memory_order_acquire));
 }
 
 static rnl_status wait_until(struct stream *stream, uint64_t deadline)
@@ -516,19 +515,15 @@ static rnl_status wait_until(struct stream *stream, uint64_t deadline)
     struct gpu_stream *own = gpu_stream_of(stream);
     rnl_sync_policy policy = (rnl_sync_policy)atomic_load_explicit(
         &stream->sync_policy, memory_order_relaxed);
-    if (stream_is_done(own, atomic_load_explicit(&stream->enqueued,
-                                                 memory_order_acquire)))
+    if (all_is_done(stream))
         return RNL_OK;
-    if (deadline == DEADLINE_POLL)
-        return look(stream);
     rnl_status status = stream_refuse_captured(stream);
     if (status != RNL_OK)
         return status;
     void *before = stream_enter(stream);  // once, not for each query
-    status = gpu_stream_query(stream);
+    status = stream_poll(stream);
     if (status == RNL_NOT_READY)
-        status = gpu_poll(deadline == RNL_FOREVER ? help_and_query
-                                                  : query_stream,
+        status = gpu_poll(deadline == RNL_FOREVER ? help_and_poll : poll_stream,
                           stream, policy, deadline, &own->waits);
     if (status == RNL_ERROR_TIMED_OUT)
         status = stream_timed_out(stream);
@@ -536,16 +531,30 @@ static rnl_status wait_until(struct stream *stream, uint64_t deadline)
     return status;
 }
 
-rnl_status gpu_stream_wait(struct stream *stream, uint64_t deadline)
+// Frees what is done. After this the progress thread no longer looks at a
+// borrowed stream whose work is done.
+static void end_look(struct stream *stream)
 {
-    rnl_status status = wait_until(stream, deadline);
-    if (status == RNL_OK && deadline != DEADLINE_POLL)
-        context_show_prints(stream_context(stream));
     reaper_help(stream);
     if (stream->borrowed) {
         lock_take(&gpu_stream_of(stream)->asking);
         lock_give(&gpu_stream_of(stream)->asking);
     }
+}
+
+rnl_status gpu_stream_query(struct stream *stream)
+{
+    rnl_status status = all_is_done(stream) ? RNL_OK : look(stream);
+    end_look(stream);
+    return status;
+}
+
+rnl_status gpu_stream_wait(struct stream *stream, uint64_t deadline)
+{
+    rnl_status status = wait_until(stream, deadline);
+    if (status == RNL_OK)
+        context_show_prints(stream_context(stream));
+    end_look(stream);
     return status;
 }
 
@@ -648,7 +657,7 @@ static rnl_status join(struct stream *stream, struct stream *other)
     rnl_status status = stream_refuse_captured(other);
     if (status != RNL_OK)
         return status;
-    if (gpu_stream_query(other) == RNL_OK) {
+    if (stream_poll(other) == RNL_OK) {
         stream_inherit(stream, stream_get_failure(other));
         return RNL_OK;
     }

@@ -8,6 +8,9 @@ rnl_status stream_record_marker(struct stream *stream, struct marker *marker);
 // unchanged.
 rnl_status stream_wait_marker(struct stream *stream, struct marker *marker,
                               uint64_t *out_at);
+// Asks the driver whether all submitted work is done: RNL_OK, RNL_NOT_READY or
+// a failure.
+rnl_status stream_poll(struct stream *stream);
 
 // --- Hooks -----------------------------------------------------------------
 
