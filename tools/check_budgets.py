@@ -6,6 +6,7 @@ usage: check_budgets.py [--self-test]
 Prints every figure, and each place that is over its budget.
 """
 
+import collections
 import pathlib
 import re
 import statistics
@@ -16,7 +17,8 @@ import csource
 
 FUNCTION_MEDIAN, FUNCTION_P90, FUNCTION_MAX = 12, 40, 80
 FILE_MAX = 700
-HEADER_MAX = 400
+HEADER_MAX, PRIVATE_HEADER_MAX = 400, 250
+FOLDER_MAX = 20  # sources
 PROSE_MIN = 40  # percent of the public headers' lines, all together
 NAME_MAX = 32
 PARAMETERS_MAX = 6
@@ -91,6 +93,30 @@ class Check:
                 self.complain(path, lines, f"{lines} lines, {FILE_MAX} are "
                               "allowed")
         self.figure(".c file, most lines", longest, FILE_MAX)
+
+    def private_headers(self):
+        longest = 0
+        for path, text in self.read(SOURCE, {".h", ".hpp"}):
+            lines = text.count("\n")
+            if "prelude" in path.parts:  # a program's header, not ours
+                continue
+            longest = max(longest, lines)
+            if lines > PRIVATE_HEADER_MAX:
+                self.complain(path, lines, f"{lines} lines, "
+                              f"{PRIVATE_HEADER_MAX} are allowed in a private "
+                              "header")
+        self.figure("private header, most lines", longest, PRIVATE_HEADER_MAX)
+
+    def folders(self):
+        counts = collections.Counter(
+            path.parent for path, _ in self.read(SOURCE, {".c", ".cpp"}))
+        for folder, count in counts.items():
+            if count > FOLDER_MAX:
+                self.problems.append(f"{folder.relative_to(self.root)}: {count} "
+                                     f"sources, {FOLDER_MAX} are allowed in a "
+                                     "folder")
+        self.figure("sources of a folder, most",
+                    max(counts.values(), default=0), FOLDER_MAX)
 
     def widths(self):
         for path, text in self.read(ALL_C, C):
@@ -181,8 +207,9 @@ class Check:
                                   "issue")
 
     def run(self):
-        for part in (self.functions, self.lengths, self.widths, self.headers,
-                     self.macros, self.hooks, self.marks):
+        for part in (self.functions, self.lengths, self.private_headers,
+                     self.folders, self.widths, self.headers, self.macros,
+                     self.hooks, self.marks):
             part()
         return self
 
@@ -244,6 +271,10 @@ CASES = [
      "90th percentile"),
     ("src/a.c", "int x;\n" * 700, None),
     ("src/a.c", "int x;\n" * 701, "701 lines"),
+    (" ".join(f"src/a{i}.c" for i in range(20)), "int x;\n", None),
+    (" ".join(f"src/a{i}.c" for i in range(21)), "int x;\n", "21 sources"),
+    ("src/a.h", "int x;\n" * 250, None),
+    ("src/a.h", "int x;\n" * 251, "251 lines"),
     ("src/a.c", "//" + "x" * 78 + "\n", None),
     ("src/a.c", "//" + "x" * 79 + "\n", "81 columns"),
     ("src/a.c", "    {" + "1," * 40 + "},\n", None),
@@ -289,8 +320,9 @@ def self_test():
     for name, text, expected in CASES:
         with tempfile.TemporaryDirectory() as folder:
             root = pathlib.Path(folder).resolve()
-            (root / name).parent.mkdir(parents=True, exist_ok=True)
-            (root / name).write_text(text)
+            for each in name.split():
+                (root / each).parent.mkdir(parents=True, exist_ok=True)
+                (root / each).write_text(text)
             found = check(root).problems
         right = (len(found) == 1 and expected in found[0]) if expected \
             else not found
