@@ -32,6 +32,8 @@ void text_format(struct text *text, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 // Adds a C string literal with its quotes.
 void text_add_literal(struct text *text, const char *string);
+// Shortens a text to `size` bytes; a shorter one stays.
+void text_cut(struct text *text, size_t size);
 void text_free(struct text *text);
 
 struct list {
@@ -55,12 +57,8 @@ int report(int code, const char *format, const char *argument);
 // Prints an error of a file, after errno; returns CC_FILE.
 int report_file(const char *action, const char *path);
 
-// --- process.c: child processes and the private folder -----------------------
+// --- process.c: child processes ----------------------------------------------
 
-// The private folder, made at the first call; NULL with errno set. The folder
-// is removed at exit and on SIGTERM, SIGINT and SIGHUP.
-const char *work_folder(void);
-void work_folder_remove(void);
 void process_catch_signals(void);
 
 // Ends this process by SIGTERM when the parent ends. TMPDIR is the parent's
@@ -96,7 +94,15 @@ int process_finish(struct process *process, struct text *output,
 int process_run(int (*function)(void *), void *argument, struct text *output,
                 struct text *errors);
 
-// --- work_folder.c: files in the private folder ------------------------------
+// --- work_folder.c: the private folder and its files -------------------------
+
+// The private folder, made at the first call; NULL with errno set. The folder
+// is removed at exit and on SIGTERM, SIGINT and SIGHUP.
+const char *work_folder(void);
+void work_folder_remove(void);
+
+// Removes a folder and all that is in it.
+void folder_remove(const char *path);
 
 // The path of a file in the private folder.
 void in_folder(char path[4200], const char *name);

@@ -1,7 +1,6 @@
 #include "base/base.h"
 
 #include <errno.h>
-#include <ftw.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -14,16 +13,8 @@
 
 #define OUTPUT_MOST ((size_t)256 << 20)  // that is kept of what a child says
 
-static char folder_path[4096];
 static volatile sig_atomic_t caught_signal;
 static volatile sig_atomic_t children[2];
-
-static int remove_entry(const char *path, const struct stat *status, int type,
-                        struct FTW *walk)
-{
-    (void)status, (void)type, (void)walk;
-    return remove(path);
-}
 
 // The folder of the program that started this one and has ended.
 static const char *orphaned_folder;
@@ -38,33 +29,6 @@ bool process_end_with(long parent)
                  strncmp(name, "/runnel-new-", 12) == 0))
         orphaned_folder = folder;
     return getppid() == (pid_t)parent;
-}
-
-void work_folder_remove(void)
-{
-    if (folder_path[0])
-        nftw(folder_path, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
-    folder_path[0] = 0;
-}
-
-const char *work_folder(void)
-{
-    if (folder_path[0])
-        return folder_path;
-    const char *base = secure_getenv("TMPDIR");
-    char path[sizeof folder_path];
-    int size = snprintf(path, sizeof path, "%s/runnel-cc-XXXXXX",
-                        base && *base ? base : "/tmp");
-    if (size < 0 || (size_t)size >= sizeof path) {
-        errno = ENAMETOOLONG;
-        return NULL;
-    }
-    if (!mkdtemp(path))
-        return NULL;
-    // The compiler runs inside it, so the path must be absolute.
-    if (!realpath(path, folder_path))
-        return NULL;
-    return folder_path;
 }
 
 // Children are killed here; everything else is done by whoever waits for them.
@@ -101,7 +65,7 @@ void process_die_if_signalled(void)
         return;
     work_folder_remove();
     if (orphaned_folder)
-        nftw(orphaned_folder, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+        folder_remove(orphaned_folder);
     signal(caught_signal, SIG_DFL);
     raise(caught_signal);
     _exit(CC_CRASHED);
@@ -190,8 +154,8 @@ void process_start(int (*function)(void *), void *argument,
         return;
     setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
     int status = PROCESS_NOT_SET_UP;
-    if (chdir(folder_path) != 0)
-        dprintf(STDERR_FILENO, "%s: %s", folder_path, strerror(errno));
+    if (chdir(work_folder()) != 0)
+        dprintf(STDERR_FILENO, "%s: %s", work_folder(), strerror(errno));
     else if (!sandbox_enter())
         dprintf(STDERR_FILENO, "Landlock: %s%s", strerror(errno),
                 errno == E2BIG ? "; a process is in 16 domains at most" : "");

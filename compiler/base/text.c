@@ -72,6 +72,12 @@ void text_add_literal(struct text *text, const char *string)
     text_add(text, "\"");
 }
 
+void text_cut(struct text *text, size_t size)
+{
+    if (size < text->size)
+        text->data[text->size = size] = 0;
+}
+
 void text_free(struct text *text)
 {
     free(text->data);

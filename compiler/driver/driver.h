@@ -104,9 +104,6 @@ struct job {
 // Compiles a source. Returns the exit code.
 int job_run(const struct cc_options *options);
 
-// Cuts the log to an earlier size.
-void job_cut_log(struct job *job, size_t size);
-
 // --- files.c: files of a compilation; exit codes -----------------------------
 
 int write_headers(struct job *job);
@@ -137,18 +134,20 @@ int clang_run_again(struct job *job, const char *kind, const char *output);
 // themselves, such as __divti3.
 int linker_run(struct job *job);
 
+// --- verdicts.c --------------------------------------------------------------
+
+// Reads a child's lines about kernels. True if the SIMT compiler has made an
+// object.
+bool verdicts_read(struct job *job, struct text *said);
+void verdicts_forget(struct job *job);
+
+// Notes a name of the prelude that the source defines, once.
+void overrides_add(struct job *job, const char *name);
+
 // --- tiers.c -----------------------------------------------------------------
 
 // The number of the only kernel to compile, or a number that no kernel has.
 unsigned tiers_find_kernel(const struct job *job);
-
-// Reads a child's lines about kernels. True if the SIMT compiler has made an
-// object.
-bool tiers_read(struct job *job, struct text *said);
-void tiers_forget(struct job *job);
-
-// Notes a name of the prelude that the source defines, once.
-void tiers_add_override(struct job *job, const char *name);
 
 // Makes kernel.o, with lanes where they are wanted and possible.
 int tiers_compile(struct job *job);

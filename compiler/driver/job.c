@@ -9,12 +9,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-void job_cut_log(struct job *job, size_t size)
-{
-    if (size < job->log.size)
-        job->log.data[job->log.size = size] = 0;
-}
-
 // The source, with the table of its kernels behind it.
 static int write_source(struct job *job)
 {
@@ -47,7 +41,7 @@ static bool adapt_prelude(struct job *job, size_t owned)
 {
     // clang drops enumerators that are there twice.
     if (strstr(job->errors.data, "redefinition of 'warpSize'") && owned == 0)
-        tiers_add_override(job, "warpSize -");
+        overrides_add(job, "warpSize -");
     bool sections =
         !job->all_sections && prelude_is_incomplete(job->errors.data);
     job->all_sections |= sections;
@@ -67,14 +61,14 @@ static int compile_kernels(struct job *job)
         if (!first.data)
             text_add(&first, job->log.data ? job->log.data + before : "");
         text_free(&job->no_vectors);
-        job_cut_log(job, before);
+        text_cut(&job->log, before);
         status = write_prelude(job);
         if (status == CC_OK)
             status = tiers_compile(job);
     }
     if (first.data && status == CC_NOT_COMPILED && job->errors.data &&
         prelude_is_incomplete(job->errors.data)) {
-        job_cut_log(job, before);
+        text_cut(&job->log, before);
         text_add(&job->log, first.data);
     }
     text_free(&first);
@@ -229,7 +223,7 @@ int job_run(const struct cc_options *options)
     text_free(&job.log);
     text_free(&job.errors);
     elf_unit_free(&job.unit);
-    tiers_forget(&job);
+    verdicts_forget(&job);
     list_free(&job.overrides);
     free(job.file);
     return status;

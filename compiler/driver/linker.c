@@ -166,7 +166,7 @@ static int refuse_foreign(struct job *job, const struct list *foreign)
     }
     if (said.size == 0)
         explain_names(job, foreign, &said);
-    job_cut_log(job, before);
+    text_cut(&job->log, before);
     text_add(&job->log, said.data);
     text_free(&said);
     return CC_NOT_COMPILED;

@@ -112,7 +112,7 @@ int clang_run(struct job *job, const char *kind, const char *output)
     struct clang_source source = clang_source_of(job, &words);
     text_free(&job->errors);
     int status = process_run(call_clang, &source, &said, &job->errors);
-    tiers_read(job, &said);
+    verdicts_read(job, &said);
     text_free(&said);
     list_free(&words);
     return clang_result(job, status);

@@ -7,33 +7,6 @@
 #include <string.h>
 #include <unistd.h>
 
-static bool contains(const char *line, size_t size, const char *word)
-{
-    size_t length = strlen(word);
-    for (size_t i = 0; i + length <= size; i++)
-        if (memcmp(line + i, word, length) == 0)
-            return true;
-    return false;
-}
-
-static bool begins(const char *line, size_t size, const char *word)
-{
-    return size >= strlen(word) && memcmp(line, word, strlen(word)) == 0;
-}
-
-static bool starts_block(const char *line, size_t size)
-{
-    const char *colon = memchr(line, ':', size);
-    return colon && colon > line && !isspace((unsigned char)line[0]) &&
-           isdigit((unsigned char)colon[1]);
-}
-
-// "In file included from x:1:" announces the diagnostic that follows.
-static bool announces(const char *line, size_t size)
-{
-    return begins(line, size, "In file included from ");
-}
-
 size_t generated_folder(const char *path)
 {
     static const char *const folders[] = {CC_HEADER_FOLDER "/",
@@ -54,7 +27,7 @@ static bool is_generated(const char *line, size_t size)
         "../../" CC_PRELUDE_FILE, CC_TABLE_FILE, CC_RECORDS_FILE,
         "<scratch space>", "<built-in>", "<command-line>"};
     for (size_t i = 0; i < sizeof files / sizeof *files; i++)
-        if (begins(line + folder, size - folder, files[i]))
+        if (line_begins(line + folder, size - folder, files[i]))
             return true;
     return false;
 }
@@ -67,45 +40,11 @@ static bool is_noise(const char *line, size_t size)
         "In file included from <built-in>",
         ("In file included from " CC_TABLE_FILE)};
     for (size_t i = 0; i < sizeof about / sizeof *about; i++)
-        if (begins(line, size, about[i]))
+        if (line_begins(line, size, about[i]))
             return true;
     // "1 warning generated." would count what is left out.
     return isdigit((unsigned char)line[0]) &&
-           contains(line, size, " generated");
-}
-
-// --- Blocks ----------------------------------------------------------------
-
-static size_t line_size(const char *line)
-{
-    size_t size = strcspn(line, "\n");
-    return size + (line[size] == '\n');
-}
-
-struct diagnostic diagnostic_next(const char *at)
-{
-    struct diagnostic block = {.start = at};
-    bool open = false;  // an announcement waits for its head
-    for (; *at; at += line_size(at)) {
-        size_t size = line_size(at);
-        bool is_open = announces(at, size);
-        bool is_head = !is_open && starts_block(at, size);
-        if ((is_head || is_open) && !open && at > block.start)
-            break;
-        open |= is_open;
-        if (is_head) {
-            open = false;
-            block.head = at;
-            block.head_size = size;
-        }
-    }
-    block.end = at;
-    return block;
-}
-
-bool diagnostic_says(const struct diagnostic *block, const char *words)
-{
-    return block->head && contains(block->head, block->head_size, words);
+           memmem(line, size, " generated", strlen(" generated"));
 }
 
 // Whether a diagnostic is about the lines that driver/main.c adds behind the
@@ -113,7 +52,7 @@ bool diagnostic_says(const struct diagnostic *block, const char *words)
 static bool is_at_end(const struct diagnostic *block)
 {
     return block->head &&
-           begins(block->head, block->head_size, CC_TABLE_FILE ":");
+           line_begins(block->head, block->head_size, CC_TABLE_FILE ":");
 }
 
 // --- What is not supported -------------------------------------------------
@@ -391,9 +330,11 @@ static void add_message(const struct diagnostic *block, struct text *out)
 // Adds the two lines after a head: the line of the source, and a caret.
 static void add_shown(const char *line, const char *end, struct text *out)
 {
-    for (int i = 0; i < 2 && line < end && !starts_block(line, line_size(line));
-         i++, line += line_size(line))
+    for (int i = 0; i < 2 && line < end; i++, line += line_size(line)) {
+        if (line_starts_block(line, line_size(line)))
+            return;
         add_line(line, line_size(line), out);
+    }
 }
 
 // An error in generated text, told at the line that made it.

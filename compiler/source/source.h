@@ -5,6 +5,8 @@
 
 #include "base/base.h"
 
+#include <string.h>
+
 // Generated files, relative to the private folder.
 #define CC_PRELUDE_FILE "rnl-prelude.h"
 #define CC_DEFINES_FILE "rnl-defines.h"
@@ -75,6 +77,23 @@ void diagnostics_filter(const char *errors, const struct diagnosed *source,
 
 // The length of a path's prefix that names a generated folder.
 size_t generated_folder(const char *path);
+
+// --- diagnostic_block.c: a compiler's messages -------------------------------
+
+static inline bool line_begins(const char *line, size_t size, const char *word)
+{
+    return size >= strlen(word) && memcmp(line, word, strlen(word)) == 0;
+}
+
+// The size of a line with its end.
+static inline size_t line_size(const char *line)
+{
+    size_t size = strcspn(line, "\n");
+    return size + (line[size] == '\n');
+}
+
+// True for a head: "file:line:…".
+bool line_starts_block(const char *line, size_t size);
 
 // A diagnostic: announcing lines, a head "file:line:…", and lines that show the
 // place in the source. Other text forms diagnostics without a head.
