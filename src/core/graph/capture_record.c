@@ -84,7 +84,7 @@ static void give_back(struct node_params *node_params, struct stream *stream)
     node_params_unref(node_params);
 }
 
-static bool add_ops(struct op *first, rnl_status *out_status)
+bool capture_add_ops(struct op *first, rnl_status *out_status)
 {
     struct stream *stream = first->stream;
     struct new_node node = {.kind = kind_of(first)};
@@ -131,8 +131,8 @@ static rnl_status check_release_locked(struct graph *graph,
     return status;
 }
 
-static bool add_buffer(struct stream *stream, struct buffer *buffer,
-                    rnl_node_kind kind, rnl_status *out_status)
+bool capture_add_buffer(struct stream *stream, struct buffer *buffer,
+                        rnl_node_kind kind, rnl_status *out_status)
 {
     lock_take(&capture_lock);
     struct capture *capture = capture_of(stream);
@@ -179,8 +179,8 @@ static rnl_status external_locked(struct stream *stream, struct event *event,
     return add_object_locked(stream, capture, kind, &event->object);
 }
 
-static bool add_record(struct stream *stream, struct event *event,
-                       bool external, rnl_status *out_status)
+bool capture_add_record(struct stream *stream, struct event *event,
+                        bool external, rnl_status *out_status)
 {
     if (!stream_is_captured(stream)) {
         capture_forget(event);
@@ -291,8 +291,8 @@ static rnl_status wait_locked(struct stream *stream, struct event *event,
                : RNL_OK;
 }
 
-static bool add_wait(struct stream *stream, struct event *event, bool external,
-                  rnl_status *out_status)
+bool capture_add_wait(struct stream *stream, struct event *event, bool external,
+                      rnl_status *out_status)
 {
     if (!stream_is_captured(stream) && (external || !event_is_captured(event)))
         return false;
@@ -311,8 +311,8 @@ static bool add_wait(struct stream *stream, struct event *event, bool external,
     return concerned;
 }
 
-static bool add_join(struct stream *stream, struct stream *other,
-                  rnl_status *out_status)
+bool capture_add_join(struct stream *stream, struct stream *other,
+                      rnl_status *out_status)
 {
     if (!stream_is_captured(stream) && !stream_is_captured(other))
         return false;
@@ -329,12 +329,3 @@ static bool add_join(struct stream *stream, struct stream *other,
     lock_give(&capture_lock);
     return mine || theirs;
 }
-
-const struct capture_recorder capture_graph_recorder = {
-    .ops = add_ops,
-    .record = add_record,
-    .wait = add_wait,
-    .join = add_join,
-    .buffer = add_buffer,
-    .stream_gone = capture_end_abandoned,
-};

@@ -311,7 +311,9 @@ rnl_status rnl_stream_end_capture(rnl_stream handle, rnl_graph *out_graph)
     return status ? status : end_handle(handle, RNL_OK, out_graph);
 }
 
-void capture_end_abandoned(struct stream *stream)
+// The caller's last reference to the stream is gone: ends the capture that
+// began there, without a graph.
+static void end_abandoned(struct stream *stream)
 {
     lock_take(&capture_lock);
     struct capture *capture = capture_of(stream);
@@ -372,3 +374,12 @@ rnl_status rnl_stream_get_capture_info(rnl_stream handle,
     lock_give(&capture_lock);
     return info_write(out_info, &info, sizeof info, "out_info");
 }
+
+const struct capture_recorder capture_graph_recorder = {
+    .ops = capture_add_ops,
+    .record = capture_add_record,
+    .wait = capture_add_wait,
+    .join = capture_add_join,
+    .buffer = capture_add_buffer,
+    .stream_gone = end_abandoned,
+};

@@ -216,6 +216,13 @@ static inline int64_t rank_new(uint32_t index)
 rnl_status capture_add_stream_locked(struct capture *capture,
                                      struct stream *stream);
 
-// The caller's last reference to the stream is gone: ends the capture that
-// began there, without a graph.
-void capture_end_abandoned(struct stream *stream);
+// Functions of capture_graph_recorder.
+bool capture_add_ops(struct op *first, rnl_status *out_status);
+bool capture_add_buffer(struct stream *stream, struct buffer *buffer,
+                        rnl_node_kind kind, rnl_status *out_status);
+bool capture_add_record(struct stream *stream, struct event *event,
+                        bool external, rnl_status *out_status);
+bool capture_add_wait(struct stream *stream, struct event *event, bool external,
+                      rnl_status *out_status);
+bool capture_add_join(struct stream *stream, struct stream *other,
+                      rnl_status *out_status);

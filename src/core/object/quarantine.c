@@ -59,10 +59,3 @@ bool object_quarantine_clear(struct object_quarantine *quarantine,
         clear_some(quarantine, kind);
     return quarantine->clear_count > 0;
 }
-
-void object_quarantine_discard(struct object_quarantine *quarantine)
-{
-    while (quarantine->count > 0)
-        object_discard(object_quarantine_take_first(quarantine));
-    quarantine->clear_count = 0;
-}

@@ -40,6 +40,3 @@ object_quarantine_take(struct object_quarantine *quarantine,
     quarantine->clear_count--;
     return object_quarantine_take_first(quarantine);
 }
-
-// Discards all of them.
-void object_quarantine_discard(struct object_quarantine *quarantine);

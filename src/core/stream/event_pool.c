@@ -110,6 +110,8 @@ void event_pool_finish(struct context *context)
         struct object_quarantine *quarantine = &context->pool.parts[i].events;
         for (struct object *at = quarantine->first; at; at = at->next_free)
             empty(at);
-        object_quarantine_discard(quarantine);
+        while (quarantine->count > 0)
+            object_discard(object_quarantine_take_first(quarantine));
+        quarantine->clear_count = 0;
     }
 }

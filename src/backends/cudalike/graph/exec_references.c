@@ -3,6 +3,7 @@
 #include "backends/cudalike/driver/worker_threads.h"
 #include "backends/cudalike/graph/plan.h"
 #include "backends/cudalike/timeline/gpu_stream.h"
+#include "backends/cudalike/timeline/reaper.h"
 #include "backends/cudalike/timeline/retire.h"
 #include "backends/cudalike/timeline/timeline.h"
 #include "core/graph/node_params.h"

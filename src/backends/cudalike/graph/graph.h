@@ -26,14 +26,9 @@ static inline struct context *context_of(const struct graph_exec *exec)
     return exec->object.context;
 }
 
-// Makes the plan the source of the next launches. The caller holds the exec's
-// lock, or no other thread knows the exec yet.
-void exec_set_plan(struct gpu_exec *own, struct gpu_plan *plan);
-
 rnl_status gpu_exec_init(struct graph_exec *exec);
 void gpu_exec_finish(struct graph_exec *exec);
 rnl_status gpu_exec_change(struct graph_exec *exec, uint32_t index);
-void gpu_exec_drop_spares(struct graph_exec *exec);
 rnl_status gpu_exec_upload(struct graph_exec *exec, struct stream *stream);
 
 // Takes the stream's lock once the graph can be launched at once: the driver

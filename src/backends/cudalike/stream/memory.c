@@ -5,6 +5,7 @@
 #include "backends/cudalike/timeline/device_lost.h"
 #include "backends/cudalike/timeline/gpu_stream.h"
 #include "backends/cudalike/timeline/idle_free.h"
+#include "backends/cudalike/timeline/reaper.h"
 #include "backends/cudalike/timeline/retire.h"
 
 #include <string.h>

@@ -3,7 +3,7 @@
 #include "backends/cudalike/driver/gpu_context.h"
 #include "backends/cudalike/timeline/gpu_stream.h"
 #include "backends/cudalike/timeline/progress.h"
-#include "backends/cudalike/timeline/retire.h"
+#include "backends/cudalike/timeline/reaper.h"
 
 // Guards the next two.
 static struct lock list_lock = LOCK_RANKED(RANK_PROGRESS);

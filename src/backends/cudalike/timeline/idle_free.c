@@ -11,7 +11,7 @@
 
 #include "backends/cudalike/driver/gpu_context.h"
 #include "backends/cudalike/timeline/gpu_stream.h"
-#include "backends/cudalike/timeline/retire.h"
+#include "backends/cudalike/timeline/reaper.h"
 
 struct idle_free {
     struct idle_free *next;
@@ -30,6 +30,8 @@ static struct lock registry_lock = LOCK_RANKED(RANK_REGISTRY);
 static struct gpu_context *contexts;   // the open ones
 static struct rest *rests;
 static struct rest *over;              // their deleters are still to be called
+
+static bool idle_frees_run(void);
 
 // --- Collecting --------------------------------------------------------------
 
@@ -75,8 +77,7 @@ void free_when_idle(struct context *context, idle_release *release,
     *one = (struct idle_free){gpu->idle_frees, release, subject};
     gpu->idle_frees = one;  // the reaper may free `one` from now on
     lock_give(&gpu->lock);
-    reaper_start();
-    reaper_wake();
+    reaper_attend(idle_frees_run);
 }
 
 // --- Calls that wait for the device -----------------------------------------
@@ -206,7 +207,7 @@ static bool has_waiting(struct gpu_context *gpu)
     return found;
 }
 
-bool idle_frees_run(void)
+static bool idle_frees_run(void)
 {
     bool left = false;
     lock_take(&registry_lock);
@@ -257,8 +258,7 @@ void idle_frees_close(struct context *context)
     }
     lock_give(&registry_lock);
     if (rest) {
-        reaper_start();
-        reaper_wake();
+        reaper_attend(idle_frees_run);
         return;
     }
     finish_rest(gpu);

@@ -9,9 +9,6 @@ typedef void idle_release(struct gpu_context *gpu, void *subject);
 // `release` waits for the whole device.
 void free_when_idle(struct context *context, idle_release *release,
                     void *subject);
-// Frees on devices that are idle. Called by the reaper; true if frees are left,
-// for which the reaper has to come back.
-bool idle_frees_run(void);
 // Adds an open context. Closing hands over the context with all its frees, for
 // the time when the device is idle.
 void idle_frees_open(struct context *context);

@@ -1,125 +1,11 @@
 #include "backends/cudalike/timeline/retire.h"
 
-#include "backends/cudalike/driver/worker_threads.h"
 #include "backends/cudalike/timeline/gpu_stream.h"
-#include "backends/cudalike/timeline/idle_free.h"
 #include "backends/cudalike/timeline/progress.h"
+#include "backends/cudalike/timeline/reaper.h"
 #include "backends/cudalike/timeline/timeline.h"
 
-#include "base/clock.h"
 #include "core/stream/release_point.h"
-
-// Pause between two attempts at frees that were not possible.
-#define IDLE_FREE_NS UINT64_C(2000000)
-
-// Guards the next three.
-static struct lock reaper_lock = LOCK_RANKED(RANK_LEAF);
-static bool started;
-static struct task *first, *last;
-static _Atomic uint32_t left;    // tasks that are not done
-static _Atomic uint32_t news;
-
-// --- The thread --------------------------------------------------------------
-
-static void do_task(struct task *task)
-{
-    task->run(task);
-    if (COUNT_DOWN(&left) == 1)
-        futex_wake(&left, INT32_MAX);
-}
-
-static struct task *take(void)
-{
-    lock_take(&reaper_lock);
-    struct task *task = first;
-    if (task)
-        first = task->next;
-    lock_give(&reaper_lock);
-    return task;
-}
-
-// Does the tasks one at a time, so that waiting threads can help with the next.
-// True if a task was done.
-static bool do_all(void)
-{
-    bool did = false;
-    for (struct task *task = take(); task; task = take()) {
-        do_task(task);
-        did = true;
-    }
-    return did;
-}
-
-static void *run(void *unused)
-{
-    for (;;) {
-        uint32_t seen = atomic_load(&news);
-        if (!driver_use_begin())
-            driver_use_never();
-        bool did = do_all();
-        bool left_over = idle_frees_run();
-        driver_use_end();
-        bool rests = !did && !left_over;
-        if (rests)
-            op_trim();  // an idle thread needs no cached ops
-        futex_wait(&news, seen,
-                   rests ? RNL_FOREVER : clock_now() + IDLE_FREE_NS);
-    }
-    return unused;
-}
-
-static bool start_locked(void)
-{
-    ASSERT(lock_is_held(&reaper_lock));
-    pthread_t thread;
-    if (!started)
-        driver_use_until_exit();
-    if (!started)
-        started = thread_start(&thread, "rnl-reaper", run, NULL) &&
-                  pthread_detach(thread) == 0;
-    return started;
-}
-
-bool reaper_start(void)
-{
-    lock_take(&reaper_lock);
-    bool ok = start_locked();
-    lock_give(&reaper_lock);
-    return ok;
-}
-
-void reaper_wake(void)
-{
-    atomic_fetch_add(&news, 1);
-    futex_wake(&news, 1);
-}
-
-void reaper_await(uint64_t patience_ns)
-{
-    uint64_t end = clock_now() + patience_ns;
-    for (uint32_t now = atomic_load(&left); now > 0 && clock_now() < end;
-         now = atomic_load(&left))
-        futex_wait(&left, now, end);
-}
-
-void reaper_give(struct task *task, void (*how)(struct task *))
-{
-    task->run = how;
-    task->next = NULL;
-    lock_take(&reaper_lock);
-    bool ok = start_locked();
-    atomic_fetch_add(&left, 1);
-    if (ok && first)
-        last->next = task;
-    else if (ok)
-        first = task;
-    last = task;
-    lock_give(&reaper_lock);
-    if (ok)
-        reaper_wake();
-    else
-        do_task(task);
-}
 
 // --- Entries -----------------------------------------------------------------
 
@@ -387,44 +273,20 @@ void stream_drop(struct stream *stream)
 
 // --- Helping -----------------------------------------------------------------
 
-static bool is_of_op(const struct task *task)
+static bool is_of_stream(const struct task *task, const void *stream)
 {
-    return task->run == finish || task->run == finish_kept_graph;
-}
-
-static struct task *take_of_locked(const struct stream *stream)
-{
-    ASSERT(lock_is_held(&reaper_lock));
-    struct task *before = NULL;
-    struct task **link = &first;
-    while (*link && !(is_of_op(*link) && op_of(*link)->stream == stream)) {
-        before = *link;
-        link = &before->next;
-    }
-    struct task *task = *link;
-    if (!task)
-        return NULL;
-    *link = task->next;
-    if (!task->next)
-        last = before;
-    return task;
+    bool ends_op = task->run == finish || task->run == finish_kept_graph;
+    return ends_op && op_of((struct task *)task)->stream == stream;
 }
 
 static void help(void *stream)
 {
-    struct task *task;
-    do {
-        lock_take(&reaper_lock);
-        task = take_of_locked(stream);
-        lock_give(&reaper_lock);
-        if (task)
-            do_task(task);
-    } while (task);
+    reaper_run(is_of_stream, stream);
 }
 
 void reaper_help(struct stream *stream)
 {
-    if (atomic_load_explicit(&left, memory_order_relaxed) > 0 &&
+    if (atomic_load_explicit(&reaper_tasks, memory_order_relaxed) > 0 &&
         !library_thread_is_here())
         fail_beside(help, stream);
 }

@@ -8,8 +8,7 @@
 // driver.
 //
 // A thread that the device waits for must not block like that. So threads of
-// the library leave the entry to the reaper, one thread for all contexts of all
-// vendors.
+// the library leave the entry to the reaper (reaper.h).
 #pragma once
 
 #include "backends/cudalike/timeline/gpu_stream.h"
@@ -39,20 +38,7 @@ void op_end_aside(struct op *op);
 // Drops a reference.
 void stream_drop(struct stream *stream);
 
-// --- The reaper --------------------------------------------------------------
-
-// Starts the reaper if need be; false if no thread can be started.
-bool reaper_start(void);
-
-// Has the reaper look for frees that are possible by now (idle_free.c).
-void reaper_wake(void);
-
-// Has the reaper run the task. Without a reaper the caller runs the task.
-void reaper_give(struct task *task, void (*how)(struct task *task));
-
 // Ends the stream's entries that the reaper has not come to yet. For a thread
 // that waited for the stream: memory is free again, even while another caller's
 // deleter blocks.
 void reaper_help(struct stream *stream);
-// Waits until the reaper has ended all its tasks, or until the time is up.
-void reaper_await(uint64_t patience_ns);

@@ -1,5 +1,5 @@
-// Changes of an executable graph: in place if the driver accepts the change,
-// otherwise by another plan.
+// Executable graphs. A change happens in place if the driver accepts the
+// change, otherwise by another plan.
 #include "backends/cudalike/driver/driver.h"
 #include "backends/cudalike/driver/gpu_context.h"
 #include "backends/cudalike/graph/graph.h"
@@ -300,6 +300,44 @@ static bool may_change_in_place(const struct graph_exec *exec, uint32_t index)
     return index == UINT32_MAX || !exec->snapshot->nodes[index].inner;
 }
 
+// --- The first plan ----------------------------------------------------------
+
+// True if launches of the plan may block. Host functions, values and a WHILE
+// block by themselves. A plan with waits for events or with copies of the host
+// may wait for anything that those events and copies wait for.
+static bool may_block(const struct gpu_plan *plan)
+{
+    const unsigned by_itself = 1u << RNL_NODE_HOST_FUNCTION |
+                               1u << RNL_NODE_VALUES | 1u << RNL_NODE_WHILE;
+    bool blocks = false, may = plan->host_works != NULL;
+    for (uint32_t i = 0; i < plan->count; i++) {
+        blocks |= by_itself >> plan->steps[i].kind & 1;
+        may |= plan->steps[i].kind == RNL_NODE_EVENT_WAIT;
+    }
+    if (blocks)
+        graph_fences_enable();
+    return blocks || may;
+}
+
+// Makes the plan the source of the next launches. The caller holds the exec's
+// lock, or no other thread knows the exec yet.
+static void set_plan(struct gpu_exec *own, struct gpu_plan *plan)
+{
+    plan->may_block = may_block(plan);
+    own->plan = plan;
+    atomic_store(&own->prepares, plan->slot_count > 0);
+}
+
+rnl_status gpu_exec_init(struct graph_exec *exec)
+{
+    struct gpu_plan *plan = gpu_plan_create(context_of(exec), exec->snapshot);
+    if (!plan)
+        return fail_status();
+    set_plan(exec_gpu(exec), plan);
+    lock_set_rank(&exec_gpu(exec)->lock, RANK_GPU_EXEC);
+    return RNL_OK;
+}
+
 // --- Spare plans -------------------------------------------------------------
 // A plan that was exchanged for another plan stays with its executable graph as
 // a spare plan. A spare plan is told every change but the enabling and
@@ -395,7 +433,7 @@ static void add_spare(struct graph_exec *exec, struct gpu_plan *plan)
     spares[0] = plan;
 }
 
-void gpu_exec_drop_spares(struct graph_exec *exec)
+static void drop_spares(struct graph_exec *exec)
 {
     while (exec_gpu(exec)->spares[0])
         drop_spare(exec, 0);
@@ -473,7 +511,7 @@ static rnl_status exchange(struct graph_exec *exec, bool same_steps)
     rnl_status status = last ? mark_end_locked(exec, last) : RNL_OK;
     struct gpu_plan *old = status == RNL_OK ? own->plan : plan;
     if (status == RNL_OK)
-        exec_set_plan(own, plan);
+        set_plan(own, plan);
     lock_give(&own->lock);
     if (last)
         object_unref(&last->object);
@@ -516,12 +554,22 @@ rnl_status gpu_exec_change(struct graph_exec *exec, uint32_t index)
         tell_spares(exec, index);
         status = change_in_place(exec, index, &done);
     } else {
-        gpu_exec_drop_spares(exec);
+        drop_spares(exec);
     }
     if (status == RNL_OK && !done)
         status = exchange(exec, same_steps);
     if (status != RNL_OK)
-        gpu_exec_drop_spares(exec);  // spares know the failed change
+        drop_spares(exec);  // spares know the failed change
     current_back(gpu, before);
     return status;
+}
+
+void gpu_exec_finish(struct graph_exec *exec)
+{
+    struct gpu_exec *own = exec_gpu(exec);
+    marker_drop(context_of(exec), own->old_end);
+    drop_spares(exec);
+    // Launches with slots keep the exec, so none is under way now.
+    gpu_plan_free(own->plan, own->last);
+    timeline_release(own->last.timeline);
 }

@@ -1,4 +1,4 @@
-// Executable graphs and their launches.
+// Launches of executable graphs.
 #include "backends/cudalike/graph/graph.h"
 
 #include "backends/cudalike/driver/driver.h"
@@ -18,52 +18,6 @@
 #include "backends/cudalike/timeline/timeline.h"
 
 #include <string.h>
-
-// True if launches of the plan may block. Host functions, values and a WHILE
-// block by themselves. A plan with waits for events or with copies of the host
-// may wait for anything that those events and copies wait for.
-static bool may_block(const struct gpu_plan *plan)
-{
-    const unsigned by_itself = 1u << RNL_NODE_HOST_FUNCTION |
-                               1u << RNL_NODE_VALUES | 1u << RNL_NODE_WHILE;
-    bool blocks = false, may = plan->host_works != NULL;
-    for (uint32_t i = 0; i < plan->count; i++) {
-        blocks |= by_itself >> plan->steps[i].kind & 1;
-        may |= plan->steps[i].kind == RNL_NODE_EVENT_WAIT;
-    }
-    if (blocks)
-        graph_fences_enable();
-    return blocks || may;
-}
-
-void exec_set_plan(struct gpu_exec *own, struct gpu_plan *plan)
-{
-    plan->may_block = may_block(plan);
-    own->plan = plan;
-    atomic_store(&own->prepares, plan->slot_count > 0);
-}
-
-rnl_status gpu_exec_init(struct graph_exec *exec)
-{
-    struct gpu_plan *plan = gpu_plan_create(context_of(exec), exec->snapshot);
-    if (!plan)
-        return fail_status();
-    exec_set_plan(exec_gpu(exec), plan);
-    lock_set_rank(&exec_gpu(exec)->lock, RANK_GPU_EXEC);
-    return RNL_OK;
-}
-
-void gpu_exec_finish(struct graph_exec *exec)
-{
-    struct gpu_exec *own = exec_gpu(exec);
-    marker_drop(context_of(exec), own->old_end);
-    gpu_exec_drop_spares(exec);
-    // Launches with slots keep the exec, so none is under way now.
-    gpu_plan_free(own->plan, own->last);
-    timeline_release(own->last.timeline);
-}
-
-// --- Launching --------------------------------------------------------------
 
 static inline struct gpu_plan *op_plan(const struct op *op)
 {
