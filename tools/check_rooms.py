@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Checks that the folders of the compiler and the library, its rooms, form no
 circle: a room uses functions and variables only of the rooms that its row in
-ROOMS names.
+ROOMS names. Files within a room form circles only as large as CIRCLES says.
 
 usage: check_rooms.py BUILD
        check_rooms.py --self-test
@@ -66,6 +66,23 @@ ROOMS |= layers("src/backends/cpu", "machine kernel jit scheduler",
 ROOMS |= layers("src/backends/cudalike",
                 "driver timeline module stream graph context", list(LIBRARY))
 
+# How many files of a room may call each other in a circle: an engine whose parts
+# drive each other, as instructions and their operands, or blocks and barriers.
+CIRCLES = {
+    "compiler/frontend": 6,
+    "compiler/simt/analysis": 3,
+    "compiler/simt/kernel": 6,
+    "compiler/simt/widen": 14,
+    "src/backends/cpu/kernel": 7,
+    "src/backends/cpu/scheduler": 12,
+    "src/backends/cudalike/stream": 12,
+    "src/base": 2,
+    "src/core/graph": 4,
+    "src/core/memory": 5,
+    "src/core/module": 3,
+    "src/core/stream": 4,
+}
+
 # Sources that define functions of an outside library, for its other parts.
 STAND_INS = {"compiler/frontend/targets.cpp"}
 
@@ -91,18 +108,19 @@ def source_of(build, path):
         os.path.join(match[1] or "", match[2].replace("__/", "../")))
 
 
-def symbols_of(path):
-    """(the symbols that an object defines, those that it leaves to others)"""
-    defined, wanted = set(), set()
-    listing = subprocess.run(["nm", "-P", str(path)], capture_output=True,
+def symbols_of(paths):
+    """{path: (symbols that the object defines, those that it leaves to others)}"""
+    found = {str(path): (set(), set()) for path in paths}
+    listing = subprocess.run(["nm", "-A", "-P", *found], capture_output=True,
                              check=True, text=True).stdout
     for line in listing.splitlines():
-        name, kind = line.split()[:2]
+        path, rest = line.split(": ", 1)
+        name, kind = rest.split()[:2]
         if kind in "Uw":
-            wanted.add(name)
+            found[path][1].add(name)
         elif kind.isupper():
-            defined.add(name)
-    return defined, wanted
+            found[path][0].add(name)
+    return found
 
 
 def circle_of(rooms):
@@ -135,28 +153,66 @@ def check_table(rooms):
                 yield f"the row of {room} names {name}, which is no room"
 
 
-def check_symbols(root, build, rooms):
+def uses_of(root, build, rooms):
+    """{source: {(symbol, source that defines the symbol)}} of all rooms"""
+    sources = {str(path): source_of(build, path)
+               for path in build.rglob("*.o")}
+    sources = {path: source for path, source in sources.items()
+               if source and source not in STAND_INS
+               and room_of(source, rooms) and (root / source).is_file()}
+    if not sources:
+        return {}
     defined = collections.defaultdict(set)  # (top folder, symbol) to sources
-    wanted = {}
-    for path in sorted(build.rglob("*.o")):
-        source = source_of(build, path)
-        if not source or source in STAND_INS or \
-                not room_of(source, rooms) or not (root / source).is_file():
-            continue
-        symbols = symbols_of(path)
+    wanted = collections.defaultdict(set)
+    for path, symbols in symbols_of(sources).items():
+        source = sources[path]
         for symbol in symbols[0]:
             defined[source.split("/")[0], symbol].add(source)
-        wanted.setdefault(source, set()).update(symbols[1])
-    for source, symbols in sorted(wanted.items()):
+        wanted[source] |= symbols[1]
+    return {source: {(symbol, other) for symbol in symbols
+                     for other in defined[source.split("/")[0], symbol]}
+            for source, symbols in wanted.items()}
+
+
+def check_symbols(uses, rooms):
+    for source in sorted(uses):
         own = room_of(source, rooms)
-        for symbol in sorted(symbols):
-            for other in sorted(defined[source.split("/")[0], symbol]):
-                room = room_of(other, rooms)
-                if room != own and room not in rooms[own]:
-                    yield (f"{symbol}: {source} uses {other}, but {own} may "
-                           f"not use {room}")
-    if not wanted:
-        yield f"{build} has no object file of a room"
+        for symbol, other in sorted(uses[source]):
+            room = room_of(other, rooms)
+            if room != own and room not in rooms[own]:
+                yield (f"{symbol}: {source} uses {other}, but {own} may "
+                       f"not use {room}")
+
+
+def reached_from(source, uses):
+    found, left = set(), [source]
+    while left:
+        for _, other in uses[left.pop()]:
+            if other not in found:
+                found.add(other)
+                left.append(other)
+    return found
+
+
+def check_circles(uses, rooms, most):
+    """Files that call each other in a circle, directly or not: in each room no
+    more than its row in `most` says."""
+    reached = {source: reached_from(source, uses) for source in uses}
+    largest = {}
+    for source, others in reached.items():
+        circle = sorted(o for o in others if source in reached[o])
+        room = room_of(source, rooms)
+        if len(circle) > len(largest.get(room, [])) and len(circle) > 1:
+            largest[room] = circle
+    for room, circle in sorted(largest.items()):
+        if len(circle) > most.get(room, 1):
+            yield (f"{len(circle)} files of {room} call each other, "
+                   f"{most.get(room, 1)} may: " + " ".join(
+                       os.path.basename(name) for name in circle))
+    for room, count in most.items():
+        if len(largest.get(room, [])) < count:
+            yield (f"CIRCLES allows {count} files of {room}, "
+                   f"{len(largest.get(room, []))} call each other")
 
 
 def check_includes(root, rooms):
@@ -178,9 +234,12 @@ def check_includes(root, rooms):
                        f"includes '{match[1]}', but {own} may not use {room}")
 
 
-def check(root, build, rooms):
-    return [*check_table(rooms), *check_symbols(root, build, rooms),
-            *check_includes(root, rooms)]
+def check(root, build, rooms, most):
+    uses = uses_of(root, build, rooms)
+    if not uses:
+        return [f"{build} has no object file of a room"]
+    return [*check_table(rooms), *check_symbols(uses, rooms),
+            *check_circles(uses, rooms, most), *check_includes(root, rooms)]
 
 
 # --- Self-test: each rule finds its own breach, and only that -----------------
@@ -217,10 +276,15 @@ CASES = [
     ({"src/low/a.c": "int low;"}, {"src/low": ["src/none"]},
      "which is no room"),
     ({"other/a.c": "int low;"}, TABLE, "has no object file"),
+    ({"src/low/a.c": "int b(void);\nint a(void) { return b(); }",
+      "src/low/b.c": "int a(void);\nint b(void) { return a(); }",
+      "src/high/a.c": "int d(void);\nint c(void) { return d(); }",
+      "src/high/b.c": "int c(void);\nint d(void) { return c(); }"}, TABLE,
+     "2 files of src/low call each other, 1 may: a.c b.c"),
 ]
 
 
-def found_by(files, rooms):
+def found_by(files, rooms, most):
     with tempfile.TemporaryDirectory() as folder:
         root = pathlib.Path(folder).resolve()
         for name, text in files.items():
@@ -233,13 +297,14 @@ def found_by(files, rooms):
             subprocess.run([os.environ.get("CC", "cc"), "-c", "-I",
                             str(root / "src"), "-o", str(made),
                             str(root / name)], check=True)
-        return check(root, root / "build", rooms)
+        return check(root, root / "build", rooms, most)
 
 
 def self_test():
     problems = []
     for files, rooms, expected in CASES:
-        found = found_by(files, rooms)
+        most = {"src/high": 2} if "src/high/a.c" in files else {}
+        found = found_by(files, rooms, most)
         right = (len(found) == 1 and expected in found[0]) if expected \
             else not found
         if not right:
@@ -256,8 +321,8 @@ def main():
     if len(sys.argv) != 2:
         sys.exit(__doc__)
     return csource.report(
-        check(csource.ROOT, pathlib.Path(sys.argv[1]).resolve(), ROOMS),
-        "rooms")
+        check(csource.ROOT, pathlib.Path(sys.argv[1]).resolve(), ROOMS,
+              CIRCLES), "rooms")
 
 
 if __name__ == "__main__":
