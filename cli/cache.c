@@ -11,7 +11,7 @@
 
 enum action { LIST, VERIFY, PRUNE };
 
-struct request {
+struct cache_request {
     enum action action;
     bool as_json, sized;
     size_t size;    // that prune leaves
@@ -94,7 +94,7 @@ static void json_place(struct json *json, const rnl_cache_info *info,
     json_unsigned(json, "damaged", tally->damaged);
 }
 
-static int look(const struct request *request, const rnl_cache_info *info)
+static int look(const struct cache_request *request, const rnl_cache_info *info)
 {
     struct json json = {0};
     struct tally tally = {.damaged_only = request->action == VERIFY};
@@ -116,7 +116,8 @@ static int look(const struct request *request, const rnl_cache_info *info)
     return request->action == VERIFY && tally.damaged ? EXIT_FAILED : EXIT_OK;
 }
 
-static int prune(const struct request *request, const rnl_cache_info *info)
+static int prune(const struct cache_request *request,
+                 const rnl_cache_info *info)
 {
     uint64_t count = 0, size = 0;
     rnl_status status = rnl_cache_prune(
@@ -155,7 +156,7 @@ static int read_action(const char *word, enum action *out_action)
                           word);
 }
 
-static int check_request(int argc, char **argv, struct request *request)
+static int check_request(int argc, char **argv, struct cache_request *request)
 {
     int code = EXIT_OK;
     if (optind < argc)
@@ -175,7 +176,7 @@ int command_cache(int argc, char **argv)
         {"help", no_argument, NULL, 'h'},
         {0},
     };
-    struct request request = {.action = LIST};
+    struct cache_request request = {.action = LIST};
     rnl_cache_info info = {.struct_size = sizeof info};
     int letter;
     while ((letter = next_option(argc, argv, ":js:h", long_options)) != -1) {

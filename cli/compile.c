@@ -15,7 +15,7 @@
 #include "source.h"
 
 // The result for a kernel; parts of the compiler's log.
-struct kernel {
+struct listed_kernel {
     const char *name, *tier, *reason;
 };
 
@@ -30,7 +30,7 @@ struct compile {
     rnl_context context;
     rnl_module module;
     char *log;              // cut to pieces
-    struct kernel *kernels;
+    struct listed_kernel *kernels;
     size_t kernel_count;
     size_t size;            // of the binary
     uint64_t time_ns;
@@ -235,7 +235,7 @@ static bool take_kernel(struct compile *compile, char *line)
         reason += strlen(": ");
     }
     compile->kernels[compile->kernel_count++] =
-        (struct kernel){name + sizeof mark - 1, tier, reason};
+        (struct listed_kernel){name + sizeof mark - 1, tier, reason};
     return true;
 }
 
@@ -344,7 +344,7 @@ static int report(struct compile *compile)
     printf("  %s in %s\n", unit_bytes(compile->size, size),
            unit_time(compile->time_ns, time));
     for (size_t i = 0; i < compile->kernel_count; i++) {
-        const struct kernel *kernel = &compile->kernels[i];
+        const struct listed_kernel *kernel = &compile->kernels[i];
         print_row(kernel->name, " tier %s%s%s", kernel->tier,
                   kernel->reason[0] ? ": " : "", kernel->reason);
     }

@@ -11,7 +11,6 @@ import pathlib
 import re
 import statistics
 import sys
-import tempfile
 
 import csource
 
@@ -316,20 +315,8 @@ CASES = [
 
 
 def self_test():
-    problems = []
-    for name, text, expected in CASES:
-        with tempfile.TemporaryDirectory() as folder:
-            root = pathlib.Path(folder).resolve()
-            for each in name.split():
-                (root / each).parent.mkdir(parents=True, exist_ok=True)
-                (root / each).write_text(text)
-            found = check(root).problems
-        right = (len(found) == 1 and expected in found[0]) if expected \
-            else not found
-        if not right:
-            problems.append(f"{name}: {text[:60]!r}: expected {expected!r}, "
-                            f"found {found}")
-    return csource.report(problems, "check_budgets self-test")
+    return csource.run_cases(CASES, lambda root: check(root).problems,
+                             "check_budgets self-test")
 
 
 def main():

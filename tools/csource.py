@@ -202,14 +202,15 @@ def report(problems, what):
 
 
 def run_cases(cases, check, what, others=()):
-    """Runs (file, text, what a problem must say; None for nothing) through
+    """Runs (files, their text, what a problem must say; None for nothing) through
     `check`, which gives the problems of a root; the exit status. Each root also
     has the files `others`."""
     problems = []
     for name, text, expected in cases:
         with tempfile.TemporaryDirectory() as folder:
             root = pathlib.Path(folder).resolve()
-            for path, content in ((name, text), *others):
+            files = [(path, text) for path in name.split()]
+            for path, content in (*files, *others):
                 (root / path).parent.mkdir(parents=True, exist_ok=True)
                 (root / path).write_text(content)
             found = check(root)

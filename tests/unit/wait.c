@@ -5,16 +5,16 @@
 
 #define US UINT64_C(1000)
 
-static struct wait wait_at(const struct waits *last, uint64_t past)
+static struct poll_wait wait_at(const struct waits *last, uint64_t past)
 {
-    struct wait wait = {.policy = RNL_SYNC_AUTO, .past = past};
+    struct poll_wait wait = {.policy = RNL_SYNC_AUTO, .past = past};
     wait_expect(&wait, last);
     return wait;
 }
 
 static bool spins_at(const struct waits *last, uint64_t past)
 {
-    struct wait wait = wait_at(last, past);
+    struct poll_wait wait = wait_at(last, past);
     return wait_spins(&wait);
 }
 
@@ -67,7 +67,7 @@ RNL_TEST(what_was_long_ago_is_forgotten)
 RNL_TEST(naps_do_not_last_into_an_expected_end)
 {
     struct waits last = {0};
-    struct wait wait = wait_at(&last, 1600 * US);
+    struct poll_wait wait = wait_at(&last, 1600 * US);
     assert_int_equal(wait_nap(&wait), 100 * US);
     waits_learn(&last, 1900 * US);
     wait = wait_at(&last, 1600 * US);
@@ -83,7 +83,7 @@ RNL_TEST(naps_do_not_last_into_an_expected_end)
 RNL_TEST(policies_that_say_how_are_followed)
 {
     struct waits last = {0};
-    struct wait wait = wait_at(&last, 1000000 * US);
+    struct poll_wait wait = wait_at(&last, 1000000 * US);
     wait.policy = RNL_SYNC_SPIN;
     assert_true(wait_spins(&wait));
     wait = wait_at(&last, 0);

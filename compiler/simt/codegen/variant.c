@@ -241,7 +241,7 @@ static void choose_fixed(struct emitter *e)
 // Rows serve blocks of any shape, unless a warp must not end with a row.
 // Kernels that use y or z gain from the other variants. If rows lie along y,
 // blocks of few threads along y run rows along x in place of packed gangs.
-struct plan {
+struct variant_plan {
     struct variant variants[VARIANTS];
     bool wanted[VARIANTS];
     unsigned width;
@@ -252,8 +252,8 @@ struct plan {
 // of an element in memory belong to neighbouring blocks of x: lanes along y are
 // chosen only if they cost clearly less. A block of a single thread has no
 // columns.
-static int choose_thin(const struct kernel *kernel, const struct plan *plan,
-                       bool single)
+static int choose_thin(const struct kernel *kernel,
+                       const struct variant_plan *plan, bool single)
 {
     const struct variant *variants = plan->variants;
     int other = single ? ROWS : COLUMNS;
@@ -265,7 +265,8 @@ static int choose_thin(const struct kernel *kernel, const struct plan *plan,
 
 // Whether it helps to know that blocks consist of complete warps: a number that
 // is counted by warps is then the same for all lanes of a gang.
-static bool gains_whole(const struct kernel *kernel, const struct plan *plan)
+static bool gains_whole(const struct kernel *kernel,
+                        const struct variant_plan *plan)
 {
     const struct variant *variants = plan->variants;
     return keeps_warps(kernel) && !kernel->fixed &&
@@ -273,7 +274,7 @@ static bool gains_whole(const struct kernel *kernel, const struct plan *plan)
            cost_of(kernel, &variants[WHOLE]) < cost_of(kernel, &variants[ROWS]);
 }
 
-static struct plan plan_variants(struct kernel *kernel)
+static struct variant_plan plan_variants(struct kernel *kernel)
 {
     enum lanes_along along = kernel->axis ? LANES_Y : LANES_X;
     unsigned width = kernel->width;
@@ -283,19 +284,17 @@ static struct plan plan_variants(struct kernel *kernel)
     bool small = shorter && kernel->size <= QUARTERS_MOST;
     bool packed_compact =
         compact || (!kernel->fixed && kernel->size > PACKED_MOST);
-    struct plan plan = {
+    struct variant_plan plan = {
         .width = width,
         .along = along,
-        .variants = {{width, true, along, 0, "rows", compact},
-                     {width, true, along, 0, "whole", compact, .whole = true},
-                     {16, true, along, 16, "halves", compact},
-                     {8, true, along, 8, "quarters", compact},
-                     {width, true, LANES_Y, 0, "columns", compact,
-                      .thin = true},
-                     {width, true, LANES_BLOCKS, 1, "across", compact,
-                      .thin = true},
-                     {width, along == LANES_Y, LANES_X, 0, "packed",
-                      packed_compact}},
+        .variants =
+            {{width, true, along, 0, "rows", compact},
+             {width, true, along, 0, "whole", compact, .whole = true},
+             {16, true, along, 16, "halves", compact},
+             {8, true, along, 8, "quarters", compact},
+             {width, true, LANES_Y, 0, "columns", compact, .thin = true},
+             {width, true, LANES_BLOCKS, 1, "across", compact, .thin = true},
+             {width, along == LANES_Y, LANES_X, 0, "packed", packed_compact}},
         .wanted = {true, false, shorter && width > 16, small && width > 8,
                    false, false,
                    gains || keeps_warps(kernel) || along == LANES_Y},
@@ -309,8 +308,8 @@ static struct plan plan_variants(struct kernel *kernel)
 }
 
 // Whether rows of so many threads gain from rows of lanes.
-static LLVMValueRef suits_rows(struct emitter *e, const struct plan *plan,
-                               LLVMValueRef x)
+static LLVMValueRef suits_rows(struct emitter *e,
+                               const struct variant_plan *plan, LLVMValueRef x)
 {
     LLVMBuilderRef b = e->builder;
     if (!keeps_warps(e->kernel))
@@ -321,7 +320,8 @@ static LLVMValueRef suits_rows(struct emitter *e, const struct plan *plan,
 }
 
 // Whether a row of the grid has enough blocks to fill half of the lanes.
-static LLVMValueRef suits_across(struct emitter *e, const struct plan *plan)
+static LLVMValueRef suits_across(struct emitter *e,
+                                 const struct variant_plan *plan)
 {
     LLVMValueRef blocks = run_field(e, offsetof(rnl_cpu_block, grid), 0);
     return LLVMBuildICmp(e->builder, LLVMIntUGE, blocks,
@@ -330,7 +330,7 @@ static LLVMValueRef suits_across(struct emitter *e, const struct plan *plan)
 
 // Calls the variant for blocks with one thread in x; `thin`: the block has that
 // shape.
-static void choose_columns(struct emitter *e, const struct plan *plan,
+static void choose_columns(struct emitter *e, const struct variant_plan *plan,
                            LLVMValueRef thin, LLVMValueRef *made)
 {
     choose(e, thin, made[COLUMNS]);
@@ -354,7 +354,7 @@ static struct emitter begin_choice(struct kernel *kernel, const char *name)
     return e;
 }
 
-static void emit_choice(struct kernel *kernel, const struct plan *plan,
+static void emit_choice(struct kernel *kernel, const struct variant_plan *plan,
                         LLVMValueRef *made)
 {
     struct emitter e = begin_choice(
@@ -390,7 +390,7 @@ static void emit_choice(struct kernel *kernel, const struct plan *plan,
 
 // Rows of lanes for rows of threads, though up to half of them have nothing to
 // do: what is packed reads all over memory.
-static int choose_for(const struct kernel *kernel, struct plan *plan)
+static int choose_for(const struct kernel *kernel, struct variant_plan *plan)
 {
     const unsigned *size = kernel->fixed, row = size[plan->along];
     bool one_row = size[!plan->along] * size[2] == 1;
@@ -414,9 +414,9 @@ static int choose_for(const struct kernel *kernel, struct plan *plan)
 
 // Makes the function that runs blocks as lanes, or calls `narrow` if the grid
 // has too few blocks in x.
-static void emit_fixed_choice(struct kernel *kernel, const struct plan *plan,
-                              const char *name, LLVMValueRef across,
-                              LLVMValueRef narrow)
+static void emit_fixed_choice(struct kernel *kernel,
+                              const struct variant_plan *plan, const char *name,
+                              LLVMValueRef across, LLVMValueRef narrow)
 {
     struct emitter e = begin_choice(kernel, name);
     choose(&e, suits_across(&e, plan), across);
@@ -426,7 +426,7 @@ static void emit_fixed_choice(struct kernel *kernel, const struct plan *plan,
 
 static bool emit_fixed(struct kernel *kernel)
 {
-    struct plan plan = plan_variants(kernel);
+    struct variant_plan plan = plan_variants(kernel);
     const unsigned *size = kernel->fixed;
     int chosen = choose_for(kernel, &plan);
     kernel->across =
@@ -457,7 +457,7 @@ bool emit_kernel(struct kernel *kernel)
     if (kernel->fixed)
         return emit_fixed(kernel);
     LLVMValueRef made[VARIANTS] = {0};
-    struct plan plan = plan_variants(kernel);
+    struct variant_plan plan = plan_variants(kernel);
     for (int v = 0; v < VARIANTS; v++)
         if (plan.wanted[v] && !kernel->refusal)
             made[v] = emit_variant(kernel, &plan.variants[v]);

@@ -19,13 +19,13 @@
 // process costs 5 to 10 ms: it copies the memory that it changes.
 enum { PARTITION_LEAST = 2000 };
 
-struct part {
+struct module_part {
     LLVMValueRef function;
     unsigned size, partition;
 };
 
-struct parts {
-    struct part *items;
+struct module_parts {
+    struct module_part *items;
     unsigned count, size;
 };
 
@@ -41,15 +41,15 @@ static bool is_part(LLVMValueRef function)
     return section && strncmp(section, ".text.rnl_blocks_", 17) == 0;
 }
 
-static struct parts find_parts(LLVMModuleRef module)
+static struct module_parts find_parts(LLVMModuleRef module)
 {
-    struct parts parts = {0};
+    struct module_parts parts = {0};
     for (LLVMValueRef f = LLVMGetFirstFunction(module); f;
          f = LLVMGetNextFunction(f)) {
         if (!is_part(f))
             continue;
         parts.items = simt_grow(parts.items, parts.count, sizeof *parts.items);
-        parts.items[parts.count] = (struct part){f, function_size(f), 0};
+        parts.items[parts.count] = (struct module_part){f, function_size(f), 0};
         parts.size += parts.items[parts.count++].size;
     }
     return parts;
@@ -57,13 +57,13 @@ static struct parts find_parts(LLVMModuleRef module)
 
 static int by_size(const void *left, const void *right)
 {
-    const struct part *a = left, *b = right;
+    const struct module_part *a = left, *b = right;
     return (a->size < b->size) - (a->size > b->size);
 }
 
 // Gives the largest function first, each to the partition with the least code.
 // Returns the size of the smallest partition.
-static unsigned deal(struct parts *parts, unsigned partitions)
+static unsigned deal(struct module_parts *parts, unsigned partitions)
 {
     unsigned sizes[PARTITIONS_MOST] = {0}, least = 0;
     for (unsigned i = 0; i < parts->count; i++) {
@@ -80,7 +80,7 @@ static unsigned deal(struct parts *parts, unsigned partitions)
 
 // Uses fewer partitions if one would be small, as in a module with one large
 // function.
-static unsigned deal_well(struct parts *parts, unsigned most)
+static unsigned deal_well(struct module_parts *parts, unsigned most)
 {
     if (parts->count > 0)
         qsort(parts->items, parts->count, sizeof *parts->items, by_size);
@@ -106,7 +106,7 @@ static void declare(LLVMValueRef function)
     LLVMSetValueName2(declared, name, strlen(name));
 }
 
-static void keep(const struct parts *parts, unsigned partition)
+static void keep(const struct module_parts *parts, unsigned partition)
 {
     for (unsigned i = 0; i < parts->count; i++) {
         LLVMValueRef function = parts->items[i].function;
@@ -143,7 +143,7 @@ static pid_t start(struct partitions *partitions, unsigned partition)
 }
 
 // Takes back the partitions that no process could be started for.
-static void take_back(struct partitions *partitions, struct parts *parts,
+static void take_back(struct partitions *partitions, struct module_parts *parts,
                       unsigned first)
 {
     partitions->count = first;
@@ -155,7 +155,7 @@ static void take_back(struct partitions *partitions, struct parts *parts,
 void partitions_start(struct partitions *partitions, LLVMModuleRef module,
                       unsigned most)
 {
-    struct parts parts = find_parts(module);
+    struct module_parts parts = find_parts(module);
     *partitions = (struct partitions){.count = 1};
     if (most > 1 && !module_has_kept_functions(module))
         partitions->count = deal_well(&parts, most);

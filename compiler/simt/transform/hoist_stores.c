@@ -11,7 +11,7 @@
 enum { BEFORE_MOST = 2 };
 
 // Bytes of memory, counted from somewhere.
-struct place {
+struct store_place {
     LLVMValueRef base;
     int64_t begin, end;
 };
@@ -23,10 +23,10 @@ static LLVMValueRef address_of(LLVMValueRef at)
     return accessed_address(at);
 }
 
-static struct place place_of(LLVMTargetDataRef layout, LLVMValueRef at)
+static struct store_place place_of(LLVMTargetDataRef layout, LLVMValueRef at)
 {
     LLVMTypeRef type = LLVMIsACallInst(at) ? LLVMTypeOf(at) : accessed_type(at);
-    struct place place = {.base = address_of(at)};
+    struct store_place place = {.base = address_of(at)};
     while (LLVMIsAGetElementPtrInst(place.base) &&
            address_offset(layout, place.base, &place.begin))
         place.base = LLVMGetOperand(place.base, 0);
@@ -39,7 +39,7 @@ static bool is_variable(LLVMValueRef base)
     return LLVMIsACallInst(base) && is_intrinsic(base, "threadlocal.address");
 }
 
-static bool may_overlap(struct place a, struct place b)
+static bool may_overlap(struct store_place a, struct store_place b)
 {
     if (a.base == b.base)
         return a.begin < b.end && b.begin < a.end;

@@ -9,7 +9,7 @@
 
 enum { LONG = 8 };  // sums of a chain that is worth it
 
-struct term {
+struct chain_term {
     LLVMValueRef value;
     unsigned number;        // as they stood
     unsigned chain, depth;  // of a sum: both from 1 on
@@ -17,12 +17,12 @@ struct term {
 };
 
 struct span {
-    struct term *terms;
+    struct chain_term *terms;
     unsigned count, chains, depth;
     struct map numbers;     // of instructions, plus 1
 };
 
-static struct term *term_of(struct span *s, LLVMValueRef value)
+static struct chain_term *term_of(struct span *s, LLVMValueRef value)
 {
     uintptr_t number = (uintptr_t)map_get(&s->numbers, value);
     return number ? &s->terms[number - 1] : NULL;
@@ -50,10 +50,10 @@ static bool is_free(LLVMValueRef value)
 }
 
 // Adds a sum to the chain of its operand. False if two operands are chains.
-static bool find_chain(struct span *s, struct term *term)
+static bool find_chain(struct span *s, struct chain_term *term)
 {
     for (unsigned i = 0; i < 2; i++) {
-        struct term *before = term_of(s, LLVMGetOperand(term->value, i));
+        struct chain_term *before = term_of(s, LLVMGetOperand(term->value, i));
         if (!before || before->depth == 0)
             continue;
         if (term->depth > 0)
@@ -75,7 +75,7 @@ static bool find_places(struct span *s)
 {
     const unsigned turns = target_sums_in_turn();
     for (unsigned n = s->count; n-- > 0;) {
-        struct term *term = &s->terms[n];
+        struct chain_term *term = &s->terms[n];
         uint64_t own = UINT64_MAX;
         if (term->depth > 0)
             own = (uint64_t)((term->chain - 1) / turns) << 32 | term->depth;
@@ -83,7 +83,7 @@ static bool find_places(struct span *s)
             return false;
         term->place = own < term->place ? own : term->place;
         for (int i = 0; i < LLVMGetNumOperands(term->value); i++) {
-            struct term *part =
+            struct chain_term *part =
                 term_of(s, LLVMGetOperand(term->value, (unsigned)i));
             if (part && term->place < part->place)
                 part->place = term->place;
@@ -94,7 +94,7 @@ static bool find_places(struct span *s)
 
 static int compare(const void *a, const void *b)
 {
-    const struct term *left = a, *right = b;
+    const struct chain_term *left = a, *right = b;
     if (left->place != right->place)
         return left->place < right->place ? -1 : 1;
     return left->number < right->number ? -1 : 1;
@@ -106,7 +106,7 @@ static LLVMValueRef read_span(struct span *s, LLVMValueRef at)
     s->count = s->chains = s->depth = 0;
     for (; is_free(at); at = LLVMGetNextInstruction(at)) {
         s->terms = simt_grow(s->terms, s->count, sizeof *s->terms);
-        s->terms[s->count] = (struct term){
+        s->terms[s->count] = (struct chain_term){
             .value = at, .number = s->count, .place = UINT64_MAX};
         s->count++;
     }
@@ -119,7 +119,7 @@ static bool find_chains(struct span *s, LLVMTargetDataRef layout)
         return false;
     map_clear(&s->numbers);
     for (unsigned i = 0; i < s->count; i++) {
-        struct term *term = &s->terms[i];
+        struct chain_term *term = &s->terms[i];
         map_set(&s->numbers, term->value, (void *)(uintptr_t)(i + 1));
         if (is_sum(layout, term->value) && !find_chain(s, term))
             return false;

@@ -148,14 +148,14 @@ static bool is_odd(LLVMTypeRef type)
     return width < 64 && width % 8 == 0 && (width & (width - 1)) != 0;
 }
 
-struct piece {
+struct access_piece {
     unsigned offset, size;  // bytes
     LLVMTypeRef type;
 };
 
 // The next piece of an integer, which begins where `piece` ends. False: there
 // is none.
-static bool piece_next(struct piece *piece, LLVMTypeRef whole)
+static bool piece_next(struct access_piece *piece, LLVMTypeRef whole)
 {
     unsigned size = LLVMGetIntTypeWidth(whole) / 8;
     piece->offset += piece->size;
@@ -167,7 +167,7 @@ static bool piece_next(struct piece *piece, LLVMTypeRef whole)
 }
 
 static LLVMValueRef piece_address(LLVMBuilderRef b, LLVMValueRef whole,
-                                  const struct piece *piece)
+                                  const struct access_piece *piece)
 {
     LLVMContextRef context = LLVMGetTypeContext(piece->type);
     LLVMValueRef offset =
@@ -181,7 +181,7 @@ static void store_pieces(LLVMBuilderRef b, LLVMValueRef at)
     LLVMValueRef value = LLVMGetOperand(at, 0);
     LLVMTypeRef type = LLVMTypeOf(value);
     LLVMPositionBuilderBefore(b, at);
-    for (struct piece p = {0}; piece_next(&p, type);) {
+    for (struct access_piece p = {0}; piece_next(&p, type);) {
         LLVMValueRef bits = LLVMBuildLShr(
             b, value, LLVMConstInt(type, p.offset * 8, 0), "");
         LLVMValueRef store =
@@ -197,7 +197,7 @@ static void load_pieces(LLVMBuilderRef b, LLVMValueRef at)
     LLVMTypeRef type = LLVMTypeOf(at);
     LLVMValueRef value = LLVMConstNull(type);
     LLVMPositionBuilderBefore(b, at);
-    for (struct piece p = {0}; piece_next(&p, type);) {
+    for (struct access_piece p = {0}; piece_next(&p, type);) {
         LLVMValueRef load = LLVMBuildLoad2(
             b, p.type, piece_address(b, LLVMGetOperand(at, 0), &p), "");
         LLVMSetAlignment(load, 1);

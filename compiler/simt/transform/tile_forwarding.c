@@ -17,11 +17,11 @@ enum { LEAST_OF_ROW = 8 };
 struct access {
     LLVMValueRef at;
     int64_t begin, end;         // bytes of the variable
-    struct row *row;            // of a load: what it reads of
+    struct tile_row *row;       // of a load: what it reads of
 };
 
 // Bytes that each of the blocks before has copied by one store.
-struct row {
+struct tile_row {
     unsigned number;
     const struct access **stores;  // by blocks before
     LLVMValueRef address;          // where the array has them
@@ -35,7 +35,7 @@ struct tile {
     unsigned before_count;
     struct access *loads, *stores;
     unsigned load_count, store_count;
-    struct row **rows;          // in the order of their first loads
+    struct tile_row **rows;  // in the order of their first loads
     unsigned row_count;
 };
 
@@ -179,7 +179,7 @@ static const struct access *find_store(const struct tile *t,
                ? store : NULL;
 }
 
-static bool is_row(const struct tile *t, const struct row *row,
+static bool is_row(const struct tile *t, const struct tile_row *row,
                    const struct access *const *stores)
 {
     for (unsigned i = 0; i < t->before_count; i++)
@@ -188,7 +188,7 @@ static bool is_row(const struct tile *t, const struct row *row,
     return true;
 }
 
-static struct row *find_row(struct tile *t, const struct access *load)
+static struct tile_row *find_row(struct tile *t, const struct access *load)
 {
     const struct access **stores =
         simt_allocate(t->before_count * sizeof *stores);
@@ -200,8 +200,8 @@ static struct row *find_row(struct tile *t, const struct access *load)
     for (unsigned i = 0; i < t->row_count; i++)
         if (is_row(t, t->rows[i], stores))
             return t->rows[i];
-    struct row *made = simt_allocate(sizeof *made);
-    *made = (struct row){.stores = stores, .number = t->row_count};
+    struct tile_row *made = simt_allocate(sizeof *made);
+    *made = (struct tile_row){.stores = stores, .number = t->row_count};
     t->rows = simt_grow(t->rows, t->row_count, sizeof *t->rows);
     return t->rows[t->row_count++] = made;
 }
@@ -210,7 +210,7 @@ static struct row *find_row(struct tile *t, const struct access *load)
 // rows and read along columns is there because caches are not good at these.
 static bool reads_rows(const struct tile *t)
 {
-    const struct row *before = NULL;
+    const struct tile_row *before = NULL;
     unsigned count = 0, changes = 0;
     for (unsigned i = 0; i < t->load_count; i++) {
         const struct access *load = &t->loads[i];
@@ -248,15 +248,15 @@ static bool find_rows(struct tile *t)
 // --- Reading the arrays ------------------------------------------------------
 
 // The address that a row is copied from in a block before.
-static LLVMValueRef address_in(const struct row *row, unsigned block)
+static LLVMValueRef address_in(const struct tile_row *row, unsigned block)
 {
     return LLVMGetOperand(copied(row->stores[block]->at), 0);
 }
 
 // How far a row lies behind another one, to be freed; NULL where that differs.
 static struct difference *find_difference(const struct tile *t,
-                                      const struct row *from,
-                                      const struct row *to)
+                                          const struct tile_row *from,
+                                          const struct tile_row *to)
 {
     struct difference *first =
         address_difference(t->layout, address_in(from, 0), address_in(to, 0));
@@ -273,7 +273,7 @@ static struct difference *find_difference(const struct tile *t,
 }
 
 static LLVMValueRef carry_address(const struct tile *t,
-                                  const struct row *row)
+                                  const struct tile_row *row)
 {
     LLVMPositionBuilderBefore(t->b, LLVMGetFirstInstruction(t->reader));
     LLVMValueRef phi =
@@ -288,8 +288,8 @@ static LLVMValueRef carry_address(const struct tile *t,
 // Where a row is, before a load of it: mostly at a difference from another row
 // that is the same in all iterations. Each address by itself would take a
 // register.
-static LLVMValueRef find_address(const struct tile *t, const struct row *row,
-                                 LLVMValueRef load)
+static LLVMValueRef find_address(const struct tile *t,
+                                 const struct tile_row *row, LLVMValueRef load)
 {
     for (unsigned i = row->number; i-- > 0;) {
         struct difference *difference = find_difference(t, t->rows[i], row);
@@ -314,7 +314,7 @@ static unsigned alignment_behind(unsigned alignment, int64_t bytes)
 
 static void read_array(struct tile *t, const struct access *load)
 {
-    struct row *row = load->row;
+    struct tile_row *row = load->row;
     LLVMTypeRef type = LLVMTypeOf(load->at);
     LLVMContextRef context = LLVMGetTypeContext(type);
     int64_t bytes = load->begin - row->stores[0]->begin;

@@ -29,7 +29,7 @@ enum {
 };
 
 // A compilation.
-struct job {
+struct nvrtc_job {
     const struct source *source;
     const struct nvrtc *nvrtc;
     struct nvrtc_place place;
@@ -157,7 +157,7 @@ static bool chooses_target(const rnl_module_options *options)
     return false;
 }
 
-static void add_option(struct job *job, const char *option)
+static void add_option(struct nvrtc_job *job, const char *option)
 {
     job->options[job->option_count++] = option;
 }
@@ -165,8 +165,8 @@ static void add_option(struct job *job, const char *option)
 #define WAIT_LEAST 90  // the least compute capability on which kernels can wait
 
 // The driver assembles only PTX that is not newer than the driver.
-static bool can_wait(const struct job *job, const struct cuda_target *target,
-                     int capability)
+static bool can_wait(const struct nvrtc_job *job,
+                     const struct cuda_target *target, int capability)
 {
     const rnl_module_options *options = job->source->options;
     int version = job->nvrtc->major * 1000 + job->nvrtc->minor * 10;
@@ -176,7 +176,8 @@ static bool can_wait(const struct job *job, const struct cuda_target *target,
     return capability >= WAIT_LEAST && version <= target->driver_version;
 }
 
-static rnl_status add_target(struct job *job, const struct cuda_target *target)
+static rnl_status add_target(struct nvrtc_job *job,
+                             const struct cuda_target *target)
 {
     char word[32] = "";
     rnl_status status =
@@ -193,7 +194,7 @@ static rnl_status add_target(struct job *job, const struct cuda_target *target)
     return RNL_OK;
 }
 
-static void add_includes(struct job *job)
+static void add_includes(struct nvrtc_job *job)
 {
     const char *include = job->place.include;
     struct stat facts;
@@ -209,7 +210,7 @@ static void add_includes(struct job *job)
 
 #define OPTIONS_MORE 3
 
-static rnl_status read_options(struct job *job,
+static rnl_status read_options(struct nvrtc_job *job,
                                const struct cuda_target *target)
 {
     const rnl_module_options *options = job->source->options;
@@ -233,20 +234,20 @@ static rnl_status read_options(struct job *job,
 
 // --- Failing -----------------------------------------------------------------
 
-static const char *error_text(const struct job *job, int code)
+static const char *error_text(const struct nvrtc_job *job, int code)
 {
     return job->nvrtc->error_text(code);
 }
 
-static rnl_status refuse(const struct job *job, rnl_status status, int code,
-                         const char *what)
+static rnl_status refuse(const struct nvrtc_job *job, rnl_status status,
+                         int code, const char *what)
 {
     fail_compiler(status, what, text_get(&job->log));
     fail_set_native(code, error_text(job, code));
     return status;
 }
 
-static rnl_status refuse_code(const struct job *job, int code)
+static rnl_status refuse_code(const struct nvrtc_job *job, int code)
 {
     char what[128];
     switch (code) {
@@ -279,7 +280,7 @@ static rnl_status refuse_memory(void)
 
 // --- Compiling ---------------------------------------------------------------
 
-static rnl_status create_program(struct job *job)
+static rnl_status create_program(struct nvrtc_job *job)
 {
     const rnl_module_options *options = job->source->options;
     size_t count = options->header_count;
@@ -302,7 +303,7 @@ static rnl_status create_program(struct job *job)
 
 // A part of a message is worse than none, because the part may name the wrong
 // place.
-static rnl_status read_log(struct job *job)
+static rnl_status read_log(struct nvrtc_job *job)
 {
     size_t size = 0;
     if (job->nvrtc->log_size(job->program, &size) != 0 || size <= 1)
@@ -317,7 +318,7 @@ static rnl_status read_log(struct job *job)
 
 static void *call_compiler(void *argument)
 {
-    struct job *job = argument;
+    struct nvrtc_job *job = argument;
     job->code = job->nvrtc->compile(job->program, (int)job->option_count,
                                     job->options);
     return NULL;
@@ -328,7 +329,7 @@ static void *call_compiler(void *argument)
 // stack.
 #define STACK_SIZE ((size_t)16 << 20)
 
-static rnl_status call_deep(void *(*function)(void *), struct job *job)
+static rnl_status call_deep(void *(*function)(void *), struct nvrtc_job *job)
 {
     pthread_t thread;
     if (!thread_start_sized(&thread, "rnl-nvrtc", STACK_SIZE, function, job))
@@ -339,7 +340,7 @@ static rnl_status call_deep(void *(*function)(void *), struct job *job)
     return RNL_OK;
 }
 
-static rnl_status compile(struct job *job)
+static rnl_status compile(struct nvrtc_job *job)
 {
     rnl_status status = call_deep(call_compiler, job);
     if (status == RNL_OK)
@@ -351,7 +352,7 @@ static rnl_status compile(struct job *job)
 // --- Output ------------------------------------------------------------------
 
 // Leaves `out` empty if NVRTC has no output of the kind.
-static rnl_status get_output(const struct job *job,
+static rnl_status get_output(const struct nvrtc_job *job,
                              int (*get_size)(void *, size_t *),
                              int (*get)(void *, char *), struct text *out)
 {
@@ -366,7 +367,7 @@ static rnl_status get_output(const struct job *job,
     return code ? refuse_code(job, code) : RNL_OK;
 }
 
-static rnl_status get_outputs(struct job *job)
+static rnl_status get_outputs(struct nvrtc_job *job)
 {
     const struct nvrtc *nvrtc = job->nvrtc;
     rnl_status status =
@@ -376,7 +377,8 @@ static rnl_status get_outputs(struct job *job)
                             : status;
 }
 
-static rnl_status dump_code(struct job *job, struct compiled_binary *binary)
+static rnl_status dump_code(struct nvrtc_job *job,
+                            struct compiled_binary *binary)
 {
     if (!job->image.data)
         return dump_refuse("machine code", "the options ask for PTX alone, "
@@ -392,7 +394,7 @@ static rnl_status dump_code(struct job *job, struct compiled_binary *binary)
     return status;
 }
 
-static rnl_status dump(struct job *job, struct compiled_binary *binary)
+static rnl_status dump(struct nvrtc_job *job, struct compiled_binary *binary)
 {
     const struct text *ptx = &job->ptx;
     rnl_status status = RNL_OK;
@@ -404,7 +406,8 @@ static rnl_status dump(struct job *job, struct compiled_binary *binary)
     return status;
 }
 
-static rnl_status add_names(const struct job *job, struct image_maker *maker)
+static rnl_status add_names(const struct nvrtc_job *job,
+                            struct image_maker *maker)
 {
     const rnl_module_options *options = job->source->options;
     for (size_t i = 0; i < options->name_expression_count; i++) {
@@ -417,7 +420,7 @@ static rnl_status add_names(const struct job *job, struct image_maker *maker)
     return RNL_OK;
 }
 
-static rnl_status make_image(struct job *job,
+static rnl_status make_image(struct nvrtc_job *job,
                              struct compiled_binary *out_binary)
 {
     struct image_maker maker = {.waits = job->waits};
@@ -439,7 +442,8 @@ static rnl_status make_image(struct job *job,
     return status;
 }
 
-static rnl_status take(struct job *job, struct compiled_binary *out_binary)
+static rnl_status take(struct nvrtc_job *job,
+                       struct compiled_binary *out_binary)
 {
     rnl_status status = dump(job, out_binary);
     if (status == RNL_OK && !job->image.data && !job->ptx.data)
@@ -452,7 +456,7 @@ static rnl_status take(struct job *job, struct compiled_binary *out_binary)
 
 static void *call_assembler(void *argument)
 {
-    struct job *job = argument;
+    struct nvrtc_job *job = argument;
     struct text text = {0};
     job->waits = ptx_wait_first(job->ptx.data, &text);
     if (job->waits) {
@@ -465,7 +469,7 @@ static void *call_assembler(void *argument)
     return NULL;
 }
 
-static bool assemble(struct job *job)
+static bool assemble(struct nvrtc_job *job)
 {
     return job->ptx.data && call_deep(call_assembler, job) == RNL_OK &&
            job->image.data;
@@ -473,7 +477,7 @@ static bool assemble(struct job *job)
 
 // --- All ---------------------------------------------------------------------
 
-static void job_reset(struct job *job)
+static void job_reset(struct nvrtc_job *job)
 {
     size_t count = job->source->options->option_count + OPTIONS_MORE;
     if (job->program)
@@ -488,7 +492,7 @@ static void job_reset(struct job *job)
     text_finish(&job->image);
 }
 
-static rnl_status build(struct job *job, const struct cuda_target *target)
+static rnl_status build(struct nvrtc_job *job, const struct cuda_target *target)
 {
     rnl_status status = read_options(job, target);
     if (status == RNL_OK)
@@ -501,7 +505,8 @@ static rnl_status build(struct job *job, const struct cuda_target *target)
 // If the kernels cannot wait or the driver's assembler fails, NVRTC's own
 // assembler is used. NVRTC finds the same faults as the driver, with better
 // messages.
-static rnl_status perform(struct job *job, const struct cuda_target *target)
+static rnl_status perform(struct nvrtc_job *job,
+                          const struct cuda_target *target)
 {
     rnl_status status =
         nvrtc_find(target->driver_version, target->beside, &job->place);
@@ -524,7 +529,7 @@ rnl_status cuda_compile(const struct cuda_target *target,
     if (dump_wants(source, RNL_DUMP_IR))
         return dump_refuse("LLVM IR", "NVRTC keeps it to itself; its PTX is "
                                       "RNL_DUMP_ASSEMBLY");
-    struct job *job = mem_allocate(sizeof *job);
+    struct nvrtc_job *job = mem_allocate(sizeof *job);
     if (!job)
         return no_memory();
     job->source = source;

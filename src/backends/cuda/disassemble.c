@@ -21,7 +21,7 @@
 #define PROGRAM "nvdisasm"
 #define CODE_ALONE "-c"
 
-struct search {
+struct listing_search {
     char path[PATH_SIZE];
     struct text tried;  // the folders, for the error message
     struct scratch folder;
@@ -33,7 +33,7 @@ struct search {
 
 // Relative folders of PATH are skipped: the current folder may belong to
 // another user.
-static bool try_folder(struct search *search, const char *folder,
+static bool try_folder(struct listing_search *search, const char *folder,
                        size_t length, const char *below)
 {
     struct stat facts;
@@ -49,7 +49,7 @@ static bool try_folder(struct search *search, const char *folder,
     return false;
 }
 
-static bool try_list(struct search *search, const char *list)
+static bool try_list(struct listing_search *search, const char *list)
 {
     while (list && *list) {
         size_t length = strcspn(list, ":");
@@ -60,14 +60,14 @@ static bool try_list(struct search *search, const char *list)
     return false;
 }
 
-static bool try_toolkit(struct search *search, const char *variable)
+static bool try_toolkit(struct listing_search *search, const char *variable)
 {
     const char *root = env_get(variable);
     return root && try_folder(search, root, strlen(root), "/bin");
 }
 
 // A toolkit has its libraries in lib64, a Python package in lib.
-static bool try_beside(struct search *search, const char *nvrtc)
+static bool try_beside(struct listing_search *search, const char *nvrtc)
 {
     static const char *const below[] = {
         "/../bin", "/../../bin", "/../../../bin", "/../../cuda_nvcc/bin",
@@ -79,7 +79,7 @@ static bool try_beside(struct search *search, const char *nvrtc)
     return false;
 }
 
-static bool find(struct search *search, const struct nvrtc_place *place)
+static bool find(struct listing_search *search, const struct nvrtc_place *place)
 {
     static const char *const usual[] = {"/usr/local/cuda/bin",
                                         "/opt/cuda/bin"};
@@ -95,7 +95,7 @@ static bool find(struct search *search, const struct nvrtc_place *place)
 
 // --- Running nvdisasm --------------------------------------------------------
 
-static rnl_status refuse(const struct search *search, const char *what)
+static rnl_status refuse(const struct listing_search *search, const char *what)
 {
     const char *line, *said = text_get(&search->result.output);
     int length = text_first_error(said, &line);
@@ -116,7 +116,7 @@ static rnl_status fail_errno(const char *what, const char *path, int error)
     return status;
 }
 
-static rnl_status judge(const struct search *search)
+static rnl_status judge(const struct listing_search *search)
 {
     const struct spawn_result *result = &search->result;
     char what[64];
@@ -140,7 +140,7 @@ static rnl_status judge(const struct search *search)
     return RNL_OK;
 }
 
-static rnl_status run(struct search *search, uint64_t timeout_ns,
+static rnl_status run(struct listing_search *search, uint64_t timeout_ns,
                       const struct text *cubin)
 {
     char *arguments[] = {search->path, (char *)CODE_ALONE, search->file, NULL};
@@ -155,7 +155,7 @@ static rnl_status run(struct search *search, uint64_t timeout_ns,
                  : judge(search);
 }
 
-static rnl_status perform(struct search *search, uint64_t timeout_ns,
+static rnl_status perform(struct listing_search *search, uint64_t timeout_ns,
                           const struct text *cubin, struct text *out_code)
 {
     int error = scratch_make(&search->folder, 32);
@@ -170,7 +170,7 @@ static rnl_status perform(struct search *search, uint64_t timeout_ns,
     return status;
 }
 
-static rnl_status refuse_absent(const struct search *search)
+static rnl_status refuse_absent(const struct listing_search *search)
 {
     struct text why = {0};
     text_add(&why, "the CUDA toolkit's " PROGRAM " is in none of %s",
@@ -184,7 +184,7 @@ rnl_status cuda_disassemble(const struct nvrtc_place *place,
                             uint64_t timeout_ns, const struct text *cubin,
                             struct text *out_code)
 {
-    struct search *search = mem_allocate(sizeof *search);
+    struct listing_search *search = mem_allocate(sizeof *search);
     if (!search)
         return fail(RNL_ERROR_OUT_OF_MEMORY,
                     "there is no memory to look for a disassembler");

@@ -20,7 +20,7 @@
 
 #define FOLDERS_MAX 32
 
-struct search {
+struct kernel_search {
     char folders[FOLDERS_MAX][512];
     size_t folder_count;
     struct text tried;
@@ -35,7 +35,7 @@ static const int majors[] = {13, 12, 11, 0};
 
 // --- Folders -----------------------------------------------------------------
 
-static void add_folder(struct search *search, const char *folder,
+static void add_folder(struct kernel_search *search, const char *folder,
                        size_t length, const char *below)
 {
     char *place = search->folders[search->folder_count];
@@ -50,7 +50,7 @@ static void add_folder(struct search *search, const char *folder,
     search->folder_count++;
 }
 
-static void add_list(struct search *search, const char *list)
+static void add_list(struct kernel_search *search, const char *list)
 {
     while (list && *list) {
         size_t length = strcspn(list, ":;");
@@ -59,14 +59,14 @@ static void add_list(struct search *search, const char *list)
     }
 }
 
-static void add_toolkit(struct search *search, const char *variable)
+static void add_toolkit(struct kernel_search *search, const char *variable)
 {
     const char *root = env_get(variable);
     if (root && *root)
         add_folder(search, root, strlen(root), "/lib64");
 }
 
-static void add_folders(struct search *search, const char *beside)
+static void add_folders(struct kernel_search *search, const char *beside)
 {
     static const char *const usual[] = {
         "/usr/local/cuda/lib64", "/opt/cuda/lib64",
@@ -95,7 +95,7 @@ static bool is_file(const char *path)
     return stat(path, &facts) == 0 && S_ISREG(facts.st_mode);
 }
 
-static bool in_folders(const struct search *search, const char *name,
+static bool in_folders(const struct kernel_search *search, const char *name,
                        char path[NVRTC_PATH_SIZE])
 {
     for (size_t i = 0; i < search->folder_count; i++) {
@@ -123,7 +123,7 @@ static bool by_loader(const char *name, char path[NVRTC_PATH_SIZE])
 
 // The driver may refuse code and PTX of a newer toolkit, so libraries that are
 // not newer are tried first.
-static bool find_any(const struct search *search, int driver_major,
+static bool find_any(const struct kernel_search *search, int driver_major,
                      char path[NVRTC_PATH_SIZE])
 {
     for (int newer = 0; newer < 2; newer++)
@@ -151,7 +151,7 @@ static rnl_status refuse_configured(const char *configured)
 }
 
 // The user's choice is never replaced by another library that is present.
-static rnl_status find_configured(const struct search *search,
+static rnl_status find_configured(const struct kernel_search *search,
                                   const char *configured,
                                   char path[NVRTC_PATH_SIZE])
 {
@@ -165,7 +165,7 @@ static rnl_status find_configured(const struct search *search,
     return refuse_configured(configured);
 }
 
-static rnl_status refuse(struct search *search)
+static rnl_status refuse(struct kernel_search *search)
 {
     struct text *tried = &search->tried;
     for (size_t i = 0; i < NAMES; i++)
@@ -238,7 +238,7 @@ rnl_status nvrtc_find(int driver_version, const char *beside,
 {
     const char *configured = config_get()->nvrtc;
     // Callers of the library may have a small stack.
-    struct search *search = mem_allocate(sizeof *search);
+    struct kernel_search *search = mem_allocate(sizeof *search);
     rnl_status status = RNL_OK;
     if (!search)
         return fail(RNL_ERROR_OUT_OF_MEMORY,

@@ -14,13 +14,13 @@
 typedef int get_address_fn(const char *symbol, void **out, int version,
                            uint64_t flags);
 
-enum need { REQUIRED, OPTIONAL };
+enum driver_need { REQUIRED, OPTIONAL };
 
 struct symbol {
     size_t offset;  // in struct driver_functions
     const char *vendor, *full;
     int version;
-    enum need need;
+    enum driver_need need;
     const char *without;
 };
 

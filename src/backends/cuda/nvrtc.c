@@ -21,7 +21,7 @@ static pthread_mutex_t load_mutex = PTHREAD_MUTEX_INITIALIZER;
 
 // --- Symbols -----------------------------------------------------------------
 
-enum need { REQUIRED, OPTIONAL };
+enum nvrtc_need { REQUIRED, OPTIONAL };
 
 // The first required symbol that is missing, or NULL.
 static const char *find_symbols(void *library, struct nvrtc *nvrtc)
@@ -29,7 +29,7 @@ static const char *find_symbols(void *library, struct nvrtc *nvrtc)
     static const struct {
         const char *name;
         size_t offset;
-        enum need need;
+        enum nvrtc_need need;
     } symbols[] = {
 #define SYMBOL(name, vendor, need, type, parameters) \
     {#vendor, offsetof(struct nvrtc, name), need},

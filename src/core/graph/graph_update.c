@@ -76,16 +76,16 @@ static rnl_update_reason compare_nodes(const struct node *a,
     return owns && other ? RNL_UPDATE_BUFFER : RNL_UPDATE_OK;
 }
 
-struct update {
+struct graph_update {
     rnl_update_reason reason;
     rnl_node node;
 };
 
 static rnl_status take_over(struct graph *into, struct graph *from,
-                            struct update *update);
+                            struct graph_update *update);
 
 static rnl_status take_node(struct node *into, struct node *from,
-                            struct update *update)
+                            struct graph_update *update)
 {
     struct node_params *old = into->node_params;
     into->node_params = node_params_ref(from->node_params);
@@ -101,7 +101,8 @@ static rnl_status take_node(struct node *into, struct node *from,
 
 static rnl_status take_nodes(struct graph *into, const struct roll *of_into,
                              const struct graph *from,
-                             const struct roll *of_from, struct update *update)
+                             const struct roll *of_from,
+                             struct graph_update *update)
 {
     rnl_status status = RNL_OK;
     if (of_into->count != of_from->count)
@@ -119,9 +120,8 @@ static rnl_status take_nodes(struct graph *into, const struct roll *of_into,
     return status;
 }
 
-static rnl_status take_over_locked(struct graph *into,
-                                   const struct graph *from,
-                                   struct update *update)
+static rnl_status take_over_locked(struct graph *into, const struct graph *from,
+                                   struct graph_update *update)
 {
     ASSERT(lock_is_held(&from->lock));
     struct roll of_into, of_from;
@@ -140,7 +140,7 @@ static rnl_status take_over_locked(struct graph *into,
 // `from`, as far as they fit; `*update` has the result. The node at fault
 // inside of a child is the child's.
 static rnl_status take_over(struct graph *into, struct graph *from,
-                            struct update *update)
+                            struct graph_update *update)
 {
     lock_take(&from->lock);
     rnl_status status = graph_check_free_locked(from);
@@ -174,7 +174,7 @@ static rnl_status exchange_snapshot(struct graph_exec *exec,
     return status;
 }
 
-static rnl_status refuse(const struct update *update)
+static rnl_status refuse(const struct graph_update *update)
 {
     return fail_at(RNL_ERROR_GRAPH_UPDATE, "graph",
                    "the executable graph cannot become like 'graph': %s",
@@ -182,7 +182,7 @@ static rnl_status refuse(const struct update *update)
 }
 
 static rnl_status update_locked(struct graph_exec *exec, struct graph *graph,
-                                struct update *update, struct graph **old)
+                                struct graph_update *update, struct graph **old)
 {
     ASSERT(lock_is_held(&exec->lock));
     struct graph *next = graph_copy(exec->snapshot, true);
@@ -198,7 +198,7 @@ static rnl_status update_locked(struct graph_exec *exec, struct graph *graph,
 }
 
 static rnl_status update_exec(struct graph_exec *exec, struct graph *graph,
-                              struct update *update)
+                              struct graph_update *update)
 {
     struct graph *old = NULL;
     if (exec->object.context != graph->object.context)
@@ -215,7 +215,7 @@ static rnl_status update_exec(struct graph_exec *exec, struct graph *graph,
 rnl_status rnl_graph_exec_update(rnl_graph_exec handle, rnl_graph graph_handle,
                                  rnl_update_result *out_result)
 {
-    struct update update = {0};
+    struct graph_update update = {0};
     struct graph *graph;
     rnl_status status = ENTER();
     if (status != RNL_OK ||

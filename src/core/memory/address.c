@@ -9,7 +9,7 @@
 
 #define PEEKS __attribute__((no_sanitize("thread")))
 
-struct range {
+struct address_range {
     struct context *context;
     uintptr_t start;
     size_t size;
@@ -18,14 +18,15 @@ struct range {
 // Another thread may be about to reuse the memory for a new buffer: the caller
 // checks again once the buffer is referenced.
 static PEEKS bool covers(const struct buffer *buffer,
-                         const struct range *range)
+                         const struct address_range *range)
 {
     uintptr_t first = (uintptr_t)buffer->memory.device;
     return first && range->start >= first && range->size <= buffer->size &&
            range->start - first <= buffer->size - range->size;
 }
 
-static struct object *keep_if_found(uint64_t handle, const struct range *range)
+static struct object *keep_if_found(uint64_t handle,
+                                    const struct address_range *range)
 {
     struct object *object = object_find_ref(
         (const void *)(uintptr_t)handle, OBJECT_BUFFER);
@@ -42,7 +43,7 @@ static struct object *keep_if_found(uint64_t handle, const struct range *range)
 }
 
 static struct object *look_at(const struct object *object,
-                              const struct range *range)
+                              const struct address_range *range)
 {
     if (object->class->kind != OBJECT_BUFFER)
         return NULL;
@@ -54,7 +55,7 @@ static struct object *look_at(const struct object *object,
 }
 
 // Looks at all slots, which are filled in order and keep their places.
-static struct object *find(const struct range *range)
+static struct object *find(const struct address_range *range)
 {
     struct object *found = NULL;
     for (uint32_t i = 0; i < OBJECT_CHUNKS; i++) {
@@ -74,7 +75,7 @@ static struct object *find(const struct range *range)
 bool address_is_known(struct context *context, const void *start, size_t size,
                       struct object **out_buffer)
 {
-    const struct range range = {context, (uintptr_t)start, size};
+    const struct address_range range = {context, (uintptr_t)start, size};
     uint64_t last = atomic_load(&context->found_buffer);
     *out_buffer = last ? keep_if_found(last, &range) : NULL;
     if (*out_buffer || host_range_has(context, range.start, size))

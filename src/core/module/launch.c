@@ -322,7 +322,7 @@ struct wanted {
 };
 
 // Where everything of a launch lies in its op's payload.
-struct layout {
+struct argument_layout {
     size_t values;      // after their addresses
     size_t kept;
     size_t attributes;
@@ -330,11 +330,11 @@ struct layout {
     size_t size;
 };
 
-static struct layout lay_out(const struct wanted *wanted)
+static struct argument_layout lay_out(const struct wanted *wanted)
 {
     const struct function *function = wanted->function;
     const rnl_launch *launch = wanted->launch;
-    struct layout layout;
+    struct argument_layout layout;
     layout.values = mem_align_up(function->parameter_count * sizeof(void *),
                                  function->values_alignment);
     // References in the op make room here for the bytes behind the values.
@@ -351,9 +351,8 @@ static struct layout lay_out(const struct wanted *wanted)
 }
 
 // The references of attributes become the op's.
-static void store_extras(struct op *op, const struct layout *layout,
-                         const rnl_launch *launch,
-                         struct launch_extras *extras)
+static void store_extras(struct op *op, const struct argument_layout *layout,
+                         const rnl_launch *launch, struct launch_extras *extras)
 {
     char *payload = op->payload;
     if (op->kernel.attribute_count > 0)
@@ -372,7 +371,7 @@ static void store_extras(struct op *op, const struct layout *layout,
 // On success, and only then, the op has the caller's reference to the function.
 static rnl_status launch_op(const struct wanted *wanted, struct op **out_op)
 {
-    struct layout layout = lay_out(wanted);
+    struct argument_layout layout = lay_out(wanted);
     struct op *op = op_create(wanted->stream, OP_KERNEL, layout.size);
     if (!op)
         return RNL_ERROR_OUT_OF_MEMORY;

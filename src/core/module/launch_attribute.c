@@ -14,7 +14,7 @@
 #include <string.h>
 
 // State while the attributes of a launch are read.
-struct reading {
+struct attribute_reading {
     struct context *context;
     struct op_kernel *kernel;
     const rnl_launch *launch;
@@ -35,7 +35,7 @@ static bool heeds(const struct context *context, rnl_launch_attribute_id id)
 }
 
 // A limit of the device; 0 when it tells none.
-static uint64_t limit_of(const struct reading *at, int number)
+static uint64_t limit_of(const struct attribute_reading *at, int number)
 {
     int64_t value = 0;
     const struct device *device = at->context->device;
@@ -62,7 +62,7 @@ void launch_extras_drop(struct launch_extras *extras)
 // --- Clusters --------------------------------------------------------------
 
 // The attribute is the launch's cluster, and no attribute any more.
-static rnl_status read_cluster(struct reading *at, rnl_dim3 given)
+static rnl_status read_cluster(struct attribute_reading *at, rnl_dim3 given)
 {
     const rnl_dim3 *own = &at->cluster;
     if (given.x == 0)
@@ -80,7 +80,8 @@ static rnl_status read_cluster(struct reading *at, rnl_dim3 given)
 }
 
 // Once the cluster is known.
-static rnl_status check_preferred(const struct reading *at, rnl_dim3 *given)
+static rnl_status check_preferred(const struct attribute_reading *at,
+                                  rnl_dim3 *given)
 {
     const rnl_dim3 *c = &at->kernel->cluster, *grid = &at->kernel->grid;
     *given = dim_with_axes(given);
@@ -102,7 +103,8 @@ static rnl_status check_preferred(const struct reading *at, rnl_dim3 *given)
 
 // --- Windows ---------------------------------------------------------------
 
-static rnl_status check_window(struct reading *at, rnl_access_policy *policy)
+static rnl_status check_window(struct attribute_reading *at,
+                               rnl_access_policy *policy)
 {
     struct object *buffer = NULL;
     rnl_status status = access_policy_check(at->context, policy, "attributes");
@@ -141,7 +143,7 @@ static rnl_status check_options(const struct event *event)
                    "an event that a launch records is made without %s", wrong);
 }
 
-static rnl_status read_event(struct reading *at,
+static rnl_status read_event(struct attribute_reading *at,
                              rnl_launch_attribute *attribute)
 {
     rnl_event handle = attribute->value.event.event;
@@ -170,7 +172,7 @@ static rnl_status read_event(struct reading *at,
 
 // --- Values ----------------------------------------------------------------
 
-static rnl_status check_map(const struct reading *at,
+static rnl_status check_map(const struct attribute_reading *at,
                             const rnl_domain_map *map)
 {
     uint64_t count = heeds(at->context, RNL_LAUNCH_DOMAIN_MAP)
@@ -210,7 +212,7 @@ static rnl_status check_range(const char *what, int value, int least, int most)
     return value >= least && value <= most ? RNL_OK : refuse(what, value);
 }
 
-static rnl_status read_value(struct reading *at,
+static rnl_status read_value(struct attribute_reading *at,
                              rnl_launch_attribute *attribute)
 {
     switch (attribute->id) {
@@ -252,7 +254,7 @@ static bool is_attribute(rnl_launch_attribute_id id)
     return (unsigned)id < LAUNCH_ATTRIBUTES_ALL;
 }
 
-static rnl_status read_one(struct reading *at,
+static rnl_status read_one(struct attribute_reading *at,
                            const rnl_launch_attribute *given, uint32_t *seen)
 {
     struct op_kernel *kernel = at->kernel;
@@ -273,7 +275,7 @@ static rnl_status read_one(struct reading *at,
     return read_value(at, attribute);
 }
 
-static rnl_status read_all(struct reading *at)
+static rnl_status read_all(struct attribute_reading *at)
 {
     const rnl_launch *launch = at->launch;
     uint32_t seen = 0;
@@ -290,7 +292,7 @@ static rnl_status read_all(struct reading *at)
 }
 
 // Checks that need the final cluster.
-static rnl_status check_together(struct reading *at)
+static rnl_status check_together(struct attribute_reading *at)
 {
     struct function *function = at->kernel->function;
     rnl_status status = cluster_take(function, &at->cluster, at->kernel);
@@ -311,8 +313,12 @@ rnl_status launch_read_extras(struct op_kernel *kernel,
                               const rnl_launch *launch, enum launch_way way,
                               struct launch_extras *extras)
 {
-    struct reading at = {kernel->function->object.context, kernel, launch,
-                         launch->cluster, way, extras};
+    struct attribute_reading at = {kernel->function->object.context,
+                                   kernel,
+                                   launch,
+                                   launch->cluster,
+                                   way,
+                                   extras};
     extras->kept_count = 0;
     kernel->attributes = extras->items;
     if (at.cluster.x | at.cluster.y | at.cluster.z) {

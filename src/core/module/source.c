@@ -100,12 +100,12 @@ rnl_status source_check(const char *text, const rnl_module_options *given,
 // --- Copies ----------------------------------------------------------------
 
 // Filled twice: once without memory, to learn the size.
-struct piece {
+struct source_piece {
     char *data;
     size_t size;
 };
 
-static void *place(struct piece *piece, const void *from, size_t size)
+static void *place(struct source_piece *piece, const void *from, size_t size)
 {
     char *to = piece->data ? piece->data + piece->size : NULL;
     if (to && size)
@@ -114,12 +114,12 @@ static void *place(struct piece *piece, const void *from, size_t size)
     return to;
 }
 
-static const char *place_string(struct piece *piece, const char *string)
+static const char *place_string(struct source_piece *piece, const char *string)
 {
     return string ? place(piece, string, strlen(string) + 1) : NULL;
 }
 
-static const char *const *place_strings(struct piece *piece,
+static const char *const *place_strings(struct source_piece *piece,
                                         const char *const *strings,
                                         size_t count)
 {
@@ -132,7 +132,7 @@ static const char *const *place_strings(struct piece *piece,
     return list;
 }
 
-static const rnl_header *place_headers(struct piece *piece,
+static const rnl_header *place_headers(struct source_piece *piece,
                                        const rnl_header *headers, size_t count)
 {
     rnl_header *list = place(piece, headers, count * sizeof *list);
@@ -147,7 +147,7 @@ static const rnl_header *place_headers(struct piece *piece,
     return list;
 }
 
-static void copy_into(struct piece *piece, const struct source *source,
+static void copy_into(struct source_piece *piece, const struct source *source,
                       struct source_copy *copy)
 {
     const rnl_module_options *from = source->options;
@@ -169,12 +169,12 @@ static void copy_into(struct piece *piece, const struct source *source,
 struct source_copy *source_copy(const struct source *source)
 {
     struct source_copy counted = {0};
-    struct piece piece = {0};
+    struct source_piece piece = {0};
     copy_into(&piece, source, &counted);
     struct source_copy *copy = mem_allocate(piece.size);
     if (!copy)
         return NULL;
-    piece = (struct piece){.data = (char *)copy};
+    piece = (struct source_piece){.data = (char *)copy};
     copy_into(&piece, source, &counted);
     *copy = counted;
     copy->source.options = &copy->options;

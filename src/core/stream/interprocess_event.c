@@ -9,7 +9,7 @@
 #include "base/clock.h"
 #include "core/backend.h"
 #include "core/object/pool_state.h"
-#include "core/object/shared_memory.h"
+#include "core/object/interprocess_memory.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -83,16 +83,16 @@ static uint64_t before(uint64_t record)
 
 // If the state of a process cannot be read, for example because no descriptor
 // is free, the process counts as running.
-struct process {
+struct peer_process {
     bool ended;
     uint64_t start;  // 0: not known
 };
 
-static struct process read_process(int fd)
+static struct peer_process read_process(int fd)
 {
     char text[1024], state = 0;
     long threads = 0;
-    struct process process = {0};
+    struct peer_process process = {0};
     ssize_t size = read(fd, text, sizeof text - 1);
     process.ended = size < 0 && errno == ESRCH;
     text[size > 0 ? size : 0] = '\0';
@@ -106,14 +106,14 @@ static struct process read_process(int fd)
     return process;
 }
 
-static struct process process_of(uint32_t pid)
+static struct peer_process process_of(uint32_t pid)
 {
     char path[64];
     snprintf(path, sizeof path, "/proc/%" PRIu32 "/stat", pid);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
-        return (struct process){.ended = errno == ENOENT};
-    struct process process = read_process(fd);
+        return (struct peer_process){.ended = errno == ENOENT};
+    struct peer_process process = read_process(fd);
     close(fd);
     return process;
 }
@@ -138,7 +138,7 @@ void shared_events_forked(void)
 }
 
 // Whether the process of that number is not the process started at `began`.
-static bool has_ended(const struct process *process, uint64_t began)
+static bool has_ended(const struct peer_process *process, uint64_t began)
 {
     return process->ended ||
            (process->start != 0 && began != 0 && process->start != began);
@@ -147,7 +147,7 @@ static bool has_ended(const struct process *process, uint64_t began)
 // The process that was looked at last: records in a row are often of one.
 struct looked_at {
     uint32_t pid;
-    struct process process;
+    struct peer_process process;
 };
 
 static void look_at(struct record_slot *place, struct owner *owner,
@@ -207,9 +207,10 @@ static rnl_status attach(const unsigned char *key,
     if (key)
         memcpy(shared->key, key, sizeof shared->key);
     rnl_status status =
-        key ? shared_memory_open(key, sizeof(struct page), &shared->memory)
-            : shared_memory_make(sizeof(struct page), shared->key,
-                                 &shared->memory);
+        key ? interprocess_memory_open(key, sizeof(struct page),
+                                       &shared->memory)
+            : interprocess_memory_make(sizeof(struct page), shared->key,
+                                       &shared->memory);
     if (status != RNL_OK) {
         mem_release(shared, sizeof *shared);
         return status;
@@ -255,7 +256,7 @@ void shared_event_drop(struct shared_event *shared)
         link = &(*link)->next;
     *link = shared->next;
     lock_give(&list_lock);
-    shared_memory_end(shared->memory, sizeof(struct page));
+    interprocess_memory_end(shared->memory, sizeof(struct page));
     mem_release(shared, sizeof *shared);
 }
 

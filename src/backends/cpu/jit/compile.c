@@ -36,7 +36,7 @@ enum {
 };
 
 // A run of the compiler.
-struct job {
+struct compile_job {
     char program[FIND_PATH_SIZE];
     struct scratch folder;        // holds all files of the job
     char path[FIND_PATH_SIZE + 16];  // of a file
@@ -57,7 +57,7 @@ static rnl_status fail_file(const char *what, const char *path, int error)
     return error == ENOMEM ? RNL_ERROR_OUT_OF_MEMORY : RNL_ERROR_IO;
 }
 
-static rnl_status folder_make(struct job *job)
+static rnl_status folder_make(struct compile_job *job)
 {
     // The path leaves room for names of files.
     int error = scratch_make(&job->folder, 32);
@@ -71,7 +71,7 @@ static rnl_status put_file(const char *path, const char *text)
     return error ? fail_file("writing", path, error) : RNL_OK;
 }
 
-static const char *in_folder(struct job *job, const char *name)
+static const char *in_folder(struct compile_job *job, const char *name)
 {
     snprintf(job->path, sizeof job->path, "%s/%s", job->folder.path, name);
     return job->path;
@@ -79,13 +79,14 @@ static const char *in_folder(struct job *job, const char *name)
 
 // --- The command line ------------------------------------------------------
 
-static void add_word(struct job *job, const char *word)
+static void add_word(struct compile_job *job, const char *word)
 {
     text_add_bytes(&job->words, word, strlen(word) + 1);
     job->word_count++;
 }
 
-static void add_pair(struct job *job, const char *option, const char *value)
+static void add_pair(struct compile_job *job, const char *option,
+                     const char *value)
 {
     add_word(job, option);
     add_word(job, value);
@@ -106,7 +107,7 @@ static bool is_file_inside(const char *name)
     return true;
 }
 
-static rnl_status add_header(struct job *job, const rnl_header *header,
+static rnl_status add_header(struct compile_job *job, const rnl_header *header,
                              size_t index)
 {
     struct text word = {0};
@@ -127,7 +128,7 @@ static rnl_status add_header(struct job *job, const rnl_header *header,
     return status;
 }
 
-static void add_options(struct job *job)
+static void add_options(struct compile_job *job)
 {
     const rnl_module_options *options = job->source->options;
     for (size_t i = 0; i < options->option_count; i++)
@@ -147,7 +148,7 @@ static void add_options(struct job *job)
 }
 
 // Writes the job's files, too.
-static rnl_status prepare(struct job *job)
+static rnl_status prepare(struct compile_job *job)
 {
     const rnl_module_options *options = job->source->options;
     add_word(job, job->program);
@@ -163,7 +164,7 @@ static rnl_status prepare(struct job *job)
 
 // --- Running ---------------------------------------------------------------
 
-static char **make_arguments(const struct job *job)
+static char **make_arguments(const struct compile_job *job)
 {
     char **arguments = mem_allocate((job->word_count + 1) * sizeof(char *));
     char *word = job->words.data;
@@ -178,7 +179,7 @@ static char **make_arguments(const struct job *job)
     return arguments;
 }
 
-static rnl_status run(struct job *job, uint64_t timeout_ns)
+static rnl_status run(struct compile_job *job, uint64_t timeout_ns)
 {
     char **arguments = make_arguments(job);
     if (!arguments)
@@ -203,14 +204,14 @@ static rnl_status run(struct job *job, uint64_t timeout_ns)
 
 // --- What came of it -------------------------------------------------------
 
-static rnl_status refuse(const struct job *job, rnl_status status,
+static rnl_status refuse(const struct compile_job *job, rnl_status status,
                          const char *what)
 {
     return fail_compiler(status, what, text_get(&job->result.output));
 }
 
 // Half a complaint is worse than none: it may name the wrong place.
-static rnl_status check_output(const struct job *job)
+static rnl_status check_output(const struct compile_job *job)
 {
     if (job->result.output.failed)
         return fail(RNL_ERROR_OUT_OF_MEMORY,
@@ -221,7 +222,7 @@ static rnl_status check_output(const struct job *job)
     return RNL_OK;
 }
 
-static rnl_status refuse_crash(const struct job *job, const char *what)
+static rnl_status refuse_crash(const struct compile_job *job, const char *what)
 {
     struct text text = {0};
     text_add(&text, "the kernel compiler %s %s", job->program, what);
@@ -231,7 +232,7 @@ static rnl_status refuse_crash(const struct job *job, const char *what)
     return status;
 }
 
-static rnl_status judge_exit(const struct job *job)
+static rnl_status judge_exit(const struct compile_job *job)
 {
     char what[64];
     switch (job->result.code) {
@@ -259,7 +260,7 @@ static rnl_status judge_exit(const struct job *job)
     }
 }
 
-static rnl_status judge(const struct job *job)
+static rnl_status judge(const struct compile_job *job)
 {
     char what[96];
     switch (job->result.end) {
@@ -278,7 +279,7 @@ static rnl_status judge(const struct job *job)
     }
 }
 
-static rnl_status read_object(struct job *job,
+static rnl_status read_object(struct compile_job *job,
                               struct compiled_binary *out_binary)
 {
     const char *path = in_folder(job, "object");
@@ -315,7 +316,7 @@ static rnl_status check_dump(const struct source *source)
 }
 
 // A stage that is not there is none that was made.
-static rnl_status read_dump(struct job *job, rnl_dump_kind kind,
+static rnl_status read_dump(struct compile_job *job, rnl_dump_kind kind,
                             const char *file, const char *name,
                             struct compiled_binary *binary)
 {
@@ -334,7 +335,8 @@ static rnl_status read_dump(struct job *job, rnl_dump_kind kind,
 }
 
 // The stages in the compiler's order; "fixed" is code for one block size.
-static rnl_status read_stages(struct job *job, struct compiled_binary *binary)
+static rnl_status read_stages(struct compile_job *job,
+                              struct compiled_binary *binary)
 {
     static const char *const files[] = {
         DUMP_IR ".source.ll", DUMP_IR ".threads.ll", DUMP_IR ".vectors.ll",
@@ -351,7 +353,8 @@ static rnl_status read_stages(struct job *job, struct compiled_binary *binary)
     return refuse_crash(job, "wrote no LLVM IR");
 }
 
-static rnl_status read_dumps(struct job *job, struct compiled_binary *binary)
+static rnl_status read_dumps(struct compile_job *job,
+                             struct compiled_binary *binary)
 {
     rnl_status status = RNL_OK;
     if (dump_wants(job->source, RNL_DUMP_IR))
@@ -363,7 +366,8 @@ static rnl_status read_dumps(struct job *job, struct compiled_binary *binary)
 
 // --- All -------------------------------------------------------------------
 
-static rnl_status perform(struct job *job, struct compiled_binary *out_binary)
+static rnl_status perform(struct compile_job *job,
+                          struct compiled_binary *out_binary)
 {
     rnl_status status = prepare(job);
     if (status == RNL_OK)
@@ -387,7 +391,7 @@ static rnl_status perform(struct job *job, struct compiled_binary *out_binary)
 
 // From "runnel-cc 5 abi 1 … target native:0123456789abcdef (znver4)", takes the
 // part before " target " and, without the hash, the part behind.
-static void read_version(const struct job *job, const char *line,
+static void read_version(const struct compile_job *job, const char *line,
                          rnl_compiler_info *out_info)
 {
     static const char mark[] = " target ";
@@ -407,7 +411,8 @@ static void read_version(const struct job *job, const char *line,
              target, (int)(end - rest), rest);
 }
 
-static rnl_status ask_version(struct job *job, rnl_compiler_info *out_info)
+static rnl_status ask_version(struct compile_job *job,
+                              rnl_compiler_info *out_info)
 {
     add_word(job, job->program);
     add_word(job, "--identity");
@@ -424,7 +429,7 @@ static rnl_status ask_version(struct job *job, rnl_compiler_info *out_info)
     return status;
 }
 
-static void job_free(struct job *job)
+static void job_free(struct compile_job *job)
 {
     text_finish(&job->result.output);
     text_finish(&job->words);
@@ -433,7 +438,7 @@ static void job_free(struct job *job)
 
 rnl_status cpu_compiler_info(rnl_compiler_info *out_info)
 {
-    struct job *job = mem_allocate(sizeof *job);
+    struct compile_job *job = mem_allocate(sizeof *job);
     if (!job)
         return fail(RNL_ERROR_OUT_OF_MEMORY,
                     "there is no memory to ask the compiler");
@@ -462,7 +467,7 @@ rnl_status compile_source(const struct source *source,
                           const atomic_bool *stop,
                           struct compiled_binary *out_binary)
 {
-    struct job *job = mem_allocate(sizeof *job);
+    struct compile_job *job = mem_allocate(sizeof *job);
     if (!job)
         return fail(RNL_ERROR_OUT_OF_MEMORY, "there is no memory to compile");
     job->source = source;

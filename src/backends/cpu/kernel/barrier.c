@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 // The name of a waiting thread's block barrier; NULL: the grid's barrier.
-static void name_barrier(const struct waiter *waiter, char where[48])
+static void name_barrier(const struct block_waiter *waiter, char where[48])
 {
     if (!waiter)
         snprintf(where, 48, "grid_group::sync()");
@@ -17,8 +17,8 @@ static void name_barrier(const struct waiter *waiter, char where[48])
 // All wait at barriers, but not at the same: a GPU might mix them up.
 static void check_lines(struct runner *runner)
 {
-    const struct waiter *first = runner->barrier.first;
-    const struct waiter *other = first->next;
+    const struct block_waiter *first = runner->barrier.first;
+    const struct block_waiter *other = first->next;
     char name[48], where[2][48];
     while (other && (other->line == first->line || other->line == 0))
         other = other->next;
@@ -36,9 +36,9 @@ void barrier_release(struct runner *runner)
 {
     int count = 0, threads = (int)runner->barrier.count;
     check_lines(runner);
-    for (struct waiter *w = runner->barrier.first; w; w = w->next)
+    for (struct block_waiter *w = runner->barrier.first; w; w = w->next)
         count += w->predicate != 0;
-    for (struct waiter *w = runner->barrier.first; w; w = w->next) {
+    for (struct block_waiter *w = runner->barrier.first; w; w = w->next) {
         int result = 0;
         if (w->sync == RNL_CPU_SYNC_COUNT)
             result = count;
@@ -53,9 +53,10 @@ void barrier_release(struct runner *runner)
 
 _Noreturn void barrier_fail(struct runner *runner)
 {
-    const struct waiter *lane = warp_any_waiter(runner);
-    const struct waiter *barrier = runner->barrier.first;
-    const struct waiter *other = barrier ? barrier : runner->at_grid.first;
+    const struct block_waiter *lane = warp_any_waiter(runner);
+    const struct block_waiter *barrier = runner->barrier.first;
+    const struct block_waiter *other =
+        barrier ? barrier : runner->at_grid.first;
     char name[48], where[48];
     name_barrier(barrier, where);
     if (!lane) {

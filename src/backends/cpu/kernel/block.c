@@ -31,7 +31,7 @@ static void resume(struct runner *runner, struct fiber *fiber)
     fiber_switch(left, fiber);
 }
 
-static void resume_waiter(struct runner *runner, struct waiter *waiter)
+static void resume_waiter(struct runner *runner, struct block_waiter *waiter)
 {
     runner->warps[waiter->thread / WARP_SIZE].suspended &=
         ~(UINT32_C(1) << waiter->thread % WARP_SIZE);
@@ -128,7 +128,7 @@ static void run_another(struct runner *runner, uint32_t thread)
     resume(runner, fiber);
 }
 
-void runner_wait(struct runner *runner, struct waiter *self)
+void runner_wait(struct runner *runner, struct block_waiter *self)
 {
     rnl_cpu_block *block = &runner->block;
     stop_here(runner, self->thread);
@@ -293,8 +293,8 @@ static int service_sync_at(rnl_cpu_block *block, uint32_t thread,
                            rnl_cpu_sync kind, int predicate, uint32_t line)
 {
     struct runner *runner = runner_check(block, thread);
-    struct waiter self = {.thread = thread, .sync = kind,
-                          .predicate = predicate, .line = line};
+    struct block_waiter self = {
+        .thread = thread, .sync = kind, .predicate = predicate, .line = line};
     waiter_queue_add(&runner->barrier, &self);
     runner_wait(runner, &self);
     return (int)self.result;
@@ -309,7 +309,7 @@ static int service_sync(rnl_cpu_block *block, uint32_t thread,
 static void service_yield(rnl_cpu_block *block, uint32_t thread)
 {
     struct runner *runner = runner_check(block, thread);
-    struct waiter self = {.thread = thread};
+    struct block_waiter self = {.thread = thread};
     waiter_queue_add(&runner->yielded, &self);
     runner_wait(runner, &self);
 }

@@ -11,7 +11,7 @@ void waiter_queue_clear(struct waiter_queue *queue)
     *queue = (struct waiter_queue){.end = &queue->first};
 }
 
-void waiter_queue_add(struct waiter_queue *queue, struct waiter *waiter)
+void waiter_queue_add(struct waiter_queue *queue, struct block_waiter *waiter)
 {
     waiter->next = NULL;
     *queue->end = waiter;
@@ -19,9 +19,9 @@ void waiter_queue_add(struct waiter_queue *queue, struct waiter *waiter)
     queue->count++;
 }
 
-struct waiter *waiter_queue_take(struct waiter_queue *queue)
+struct block_waiter *waiter_queue_take(struct waiter_queue *queue)
 {
-    struct waiter *waiter = queue->first;
+    struct block_waiter *waiter = queue->first;
     queue->first = waiter->next;
     if (!queue->first)
         queue->end = &queue->first;

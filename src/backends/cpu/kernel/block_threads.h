@@ -11,8 +11,8 @@ struct grid;
 enum { WARP_SIZE = 32, WARPS_MOST = BLOCK_THREADS_MOST / WARP_SIZE };
 
 // A thread that waits. Lies on its fiber's stack.
-struct waiter {
-    struct waiter *next;
+struct block_waiter {
+    struct block_waiter *next;
     struct fiber *fiber;
     uint32_t thread;
     uint64_t result;
@@ -23,7 +23,7 @@ struct waiter {
 };
 
 struct waiter_queue {
-    struct waiter *first, **end;
+    struct block_waiter *first, **end;
     uint32_t count;
 };
 
@@ -33,7 +33,7 @@ struct warp_group {
     struct warp_group *next;
     uint32_t kind, mask;
     uint32_t arrived;        // lanes
-    struct waiter *lanes[WARP_SIZE];
+    struct block_waiter *lanes[WARP_SIZE];
 };
 
 struct warp {
@@ -84,8 +84,8 @@ struct runner *runner_here(void);
 struct runner *runner_check(const rnl_cpu_block *block, uint32_t thread);
 
 void waiter_queue_clear(struct waiter_queue *queue);
-void waiter_queue_add(struct waiter_queue *queue, struct waiter *waiter);
-struct waiter *waiter_queue_take(struct waiter_queue *queue);
+void waiter_queue_add(struct waiter_queue *queue, struct block_waiter *waiter);
+struct block_waiter *waiter_queue_take(struct waiter_queue *queue);
 
 // Appends all of `from`.
 void waiter_queue_move(struct waiter_queue *from, struct waiter_queue *to);
@@ -99,7 +99,7 @@ void runner_use_memory(struct runner *runner, char *memory);
 
 // Suspends the calling thread, which is already in a queue or group, until it
 // is put into `ready`. Further threads run meanwhile.
-void runner_wait(struct runner *runner, struct waiter *self);
+void runner_wait(struct runner *runner, struct block_waiter *self);
 
 // Fails the launch and leaves the block for good.
 _Noreturn void runner_fail(struct runner *runner, rnl_status status,
@@ -203,7 +203,7 @@ bool warp_release_ended(struct runner *runner);
 bool warp_release_active(struct runner *runner);
 
 // A lane that waits in a group, for a failure's text; NULL if none does.
-struct waiter *warp_any_waiter(const struct runner *runner);
+struct block_waiter *warp_any_waiter(const struct runner *runner);
 
 const char *warp_kind_name(uint32_t kind);
 

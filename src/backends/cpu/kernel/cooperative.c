@@ -239,7 +239,7 @@ void grid_pass(struct runner *runner)
 void grid_sync(rnl_cpu_block *block, uint32_t thread)
 {
     struct runner *runner = runner_check(block, thread);
-    struct waiter self = {.thread = thread};
+    struct block_waiter self = {.thread = thread};
     if (!runner->grid || !runner->run->cooperative)
         runner_fail(runner, RNL_ERROR_LAUNCH_FAILED, thread,
                     "grid_group::sync() in a launch that is not cooperative: "
@@ -251,7 +251,7 @@ void grid_sync(rnl_cpu_block *block, uint32_t thread)
 void grid_sync_cluster(rnl_cpu_block *block, uint32_t thread)
 {
     struct runner *runner = runner_check(block, thread);
-    struct waiter self = {.thread = thread};
+    struct block_waiter self = {.thread = thread};
     if (!runner->grid || runner->grid->cluster_size == 1)
         return;
     waiter_queue_add(&runner->at_cluster, &self);

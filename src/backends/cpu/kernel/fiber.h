@@ -74,7 +74,7 @@ enum guard_side fiber_guard(const struct fiber *fiber, uintptr_t address);
 // Address space that a fiber takes.
 size_t fiber_held(void);
 
-// --- Calls of kernel code (call.c) -------------------------------------------
+// --- Calls of kernel code (kernel_call.c) ------------------------------------
 //
 // A kernel may overwrite all of its stack, so the values that the caller needs
 // afterwards are in the fiber's record, out of the kernel's reach.

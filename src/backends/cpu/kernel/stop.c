@@ -170,14 +170,14 @@ static void ask_owners(const struct stop_request *request)
     lock_give(&list_lock);
 }
 
-struct look {
+struct stop_look {
     uint64_t next;   // when to look again
     uint64_t turns;  // of all threads, which tells whether any ran
     bool running;
 };
 
 static void look_at_locked(struct stop_thread *thread, uint64_t now,
-                           struct look *look)
+                           struct stop_look *look)
 {
     ASSERT(lock_is_held(&list_lock));
     uint64_t turn = atomic_load(&thread->turn);
@@ -197,9 +197,9 @@ static void look_at_locked(struct stop_thread *thread, uint64_t now,
         look->next = deadline;
 }
 
-static struct look look_at_limits(uint64_t now)
+static struct stop_look look_at_limits(uint64_t now)
 {
-    struct look look = {.next = RNL_FOREVER};
+    struct stop_look look = {.next = RNL_FOREVER};
     lock_take(&list_lock);
     for (struct stop_thread *at = list; at; at = at->next)
         look_at_locked(at, now, &look);
@@ -245,7 +245,7 @@ static uint64_t look(struct watchdog *watchdog, uint64_t *turns,
         next = now + AGAIN_NS;
     if (watchdog->limit_ns == 0)
         return next;
-    struct look seen = look_at_limits(now);
+    struct stop_look seen = look_at_limits(now);
     if (seen.running || seen.turns != *turns)
         next = earlier(earlier(next, seen.next),
                        clock_deadline(watchdog->limit_ns));

@@ -143,7 +143,8 @@ static void complete(struct runner *runner, struct warp *warp,
 
 static bool is_same(const struct warp_group *group, const rnl_cpu_warp_op *op)
 {
-    const struct waiter *first = group->lanes[__builtin_ctz(group->arrived)];
+    const struct block_waiter *first =
+        group->lanes[__builtin_ctz(group->arrived)];
     return group->kind == op->kind && group->mask == op->mask &&
            (op->kind != RNL_CPU_WARP_ACTIVE || first->op.value == op->value);
 }
@@ -163,7 +164,7 @@ uint64_t warp_operate(rnl_cpu_block *block, uint32_t thread,
     struct runner *runner = runner_check(block, thread);
     struct warp *warp = &runner->warps[thread / WARP_SIZE];
     uint32_t lane = thread % WARP_SIZE;
-    struct waiter self = {.thread = thread, .op = *op};
+    struct block_waiter self = {.thread = thread, .op = *op};
     if (op->kind == RNL_CPU_WARP_ACTIVE)
         self.op.mask = UINT32_MAX;
     else if (!(op->mask >> lane & 1))
@@ -231,7 +232,7 @@ bool warp_release_active(struct runner *runner)
     return released;
 }
 
-struct waiter *warp_any_waiter(const struct runner *runner)
+struct block_waiter *warp_any_waiter(const struct runner *runner)
 {
     for (uint32_t w = 0; w < warp_count(runner); w++) {
         const struct warp_group *group = runner->warps[w].groups;

@@ -2,7 +2,7 @@
 #include "core/backend.h"
 #include "core/object/context_object.h"
 #include "core/object/pool_state.h"
-#include "core/object/shared_memory.h"
+#include "core/object/interprocess_memory.h"
 
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -73,7 +73,7 @@ void cpu_memory_free(struct context *context, rnl_memory_kind kind,
     (void)context;
     (void)kind;
     if (memory.cookie != 0)
-        shared_memory_end(memory, size);
+        interprocess_memory_end(memory, size);
     else if (is_large(size))
         munmap(memory.host, mem_align_up(size, HUGE_PAGE));
     else
@@ -84,10 +84,10 @@ rnl_status cpu_memory_share(struct context *context, bool opens, size_t size,
                             unsigned char *key, struct memory *out_memory)
 {
     if (opens)
-        return shared_memory_open(key, size, out_memory);
+        return interprocess_memory_open(key, size, out_memory);
     return size > context->device->info.memory_size
                ? too_much(context, size)
-               : shared_memory_make(size, key, out_memory);
+               : interprocess_memory_make(size, key, out_memory);
 }
 
 rnl_status cpu_host_register(struct context *context, void *pointer,

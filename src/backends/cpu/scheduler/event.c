@@ -370,7 +370,7 @@ static bool is_to_come_locked(const struct event *event,
                   : is_awaited_locked(event, cpu);
 }
 
-enum point {
+enum time_point {
     TARGET_NONE,  // never recorded, or known to be complete
     TARGET_TO_COME,
     TARGET_ON_STREAM,
@@ -378,11 +378,12 @@ enum point {
 
 // The event's target, with a reference to the stream; or the launch that will
 // record the event. `waits`: the launch's result is kept until event_unwait.
-static enum point target_of(struct event *event, bool waits,
-                           struct stream **out_stream, uint64_t *out_sequence)
+static enum time_point target_of(struct event *event, bool waits,
+                                 struct stream **out_stream,
+                                 uint64_t *out_sequence)
 {
     struct cpu_event *cpu = event_cpu(event);
-    enum point point = TARGET_NONE;
+    enum time_point point = TARGET_NONE;
     lock_take(&cpu->lock);
     bool done = atomic_load_explicit(&cpu->done, memory_order_acquire);
     if (is_awaited_locked(event, cpu))
@@ -465,7 +466,7 @@ rnl_status cpu_event_join(struct stream *stream, struct event *event)
         return RNL_OK;
     if (event->options.interprocess)
         return cpu_interprocess_join(stream, event);
-    enum point point = target_of(event, true, &target, &sequence);
+    enum time_point point = target_of(event, true, &target, &sequence);
     if (point == TARGET_NONE)
         return RNL_OK;
     if (point == TARGET_TO_COME)
@@ -569,7 +570,7 @@ rnl_status cpu_event_query(struct event *event)
         return RNL_OK;
     if (event->options.interprocess)
         return cpu_interprocess_query(event);
-    enum point point = target_of(event, false, &stream, &sequence);
+    enum time_point point = target_of(event, false, &stream, &sequence);
     if (point != TARGET_ON_STREAM)
         return point == TARGET_TO_COME ? RNL_NOT_READY : RNL_OK;
     struct queue *queue = stream_queue(stream);

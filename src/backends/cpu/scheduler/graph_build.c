@@ -8,7 +8,7 @@
 
 // The first and last step of a node in the plan; different only for nodes with
 // inner graphs.
-struct span {
+struct graph_span {
     uint32_t first, last;
 };
 
@@ -143,14 +143,14 @@ static void connect(struct flat *flat, uint32_t from, uint32_t to)
 }
 
 static bool flatten(struct flat *flat, const struct graph *graph,
-                struct span *spans);
+                    struct graph_span *spans);
 
 static bool flatten_inner(struct flat *flat, const struct graph *inner,
-                      struct span *span)
+                          struct graph_span *span)
 {
     struct plan *plan = flat->plan;
-    size_t size = inner->count * sizeof(struct span);
-    struct span *spans = mem_allocate(size);
+    size_t size = inner->count * sizeof(struct graph_span);
+    struct graph_span *spans = mem_allocate(size);
     bool fits = spans && flatten(flat, inner, spans);
     if (fits) {
         span->last = plan->count++;
@@ -168,14 +168,14 @@ static bool flatten_inner(struct flat *flat, const struct graph *inner,
 }
 
 static bool flatten_bodies(struct flat *flat, const struct graph *inner,
-                       struct span *span)
+                           struct graph_span *span)
 {
     struct plan *plan = flat->plan;
     uint32_t decide = span->first, entered = plan->count;
     bool fits = true;
     plan->branches++;
     for (; inner && fits; inner = inner->sibling) {
-        struct span body = {.first = plan->count++};
+        struct graph_span body = {.first = plan->count++};
         connect(flat, decide, body.first);
         fits = flatten_inner(flat, inner, &body);
         if (!fits)
@@ -192,11 +192,11 @@ static bool flatten_bodies(struct flat *flat, const struct graph *inner,
 }
 
 static bool flatten_node(struct flat *flat, const struct graph *graph,
-                     uint32_t index, struct span *spans)
+                         uint32_t index, struct graph_span *spans)
 {
     struct plan *plan = flat->plan;
     const struct node *node = &graph->nodes[index];
-    struct span *span = &spans[index];
+    struct graph_span *span = &spans[index];
     span->first = span->last = plan->count;
     if (!fill_step(plan, &plan->steps[plan->count], node)) {
         step_finish(&plan->steps[plan->count]);
@@ -216,7 +216,7 @@ static bool flatten_node(struct flat *flat, const struct graph *graph,
 }
 
 static bool flatten(struct flat *flat, const struct graph *graph,
-                struct span *spans)
+                    struct graph_span *spans)
 {
     struct topological_order order;
     if (!topological_order_init(&order, graph))
@@ -289,9 +289,9 @@ static bool plan_reserve(struct plan *plan, const struct graph *graph,
 
 static bool plan_fill(struct plan *plan, const struct graph *graph)
 {
-    size_t spans_size = graph->count * sizeof(struct span);
+    size_t spans_size = graph->count * sizeof(struct graph_span);
     size_t edges_size = plan->follower_count * sizeof(uint32_t);
-    struct span *spans = mem_allocate(spans_size);
+    struct graph_span *spans = mem_allocate(spans_size);
     struct flat flat = {.plan = plan, .from = mem_allocate(edges_size),
                         .to = mem_allocate(edges_size)};
     bool fits = spans && flat.from && flat.to && flatten(&flat, graph, spans);

@@ -14,7 +14,7 @@
 
 // A stream whose first op waits, and for what: a stream, or an event that a
 // record is still awaited of, or something that only words tell.
-struct link {
+struct chain_link {
     struct stream *stream;
     uint64_t operation;      // the number of the wait
     struct stream *target;   // referenced, or NULL
@@ -24,7 +24,7 @@ struct link {
     char words[160];
 };
 
-static void look_at_wait(struct queue *queue, struct link *link)
+static void look_at_wait(struct queue *queue, struct chain_link *link)
 {
     struct wait *wait = op_wait(queue->batch);
     link->target = queue->blocked_on;
@@ -39,7 +39,7 @@ static void look_at_wait(struct queue *queue, struct link *link)
 }
 
 // A node's wait stores its target, which stays once set.
-static void look_at_node(const struct step *step, struct link *link)
+static void look_at_node(const struct step *step, struct chain_link *link)
 {
     link->in_graph = true;
     if (step && step->kind == STEP_VALUES) {
@@ -56,14 +56,15 @@ static void look_at_node(const struct step *step, struct link *link)
     }
 }
 
-static bool look(struct stream *stream, struct link *link)
+static bool look(struct stream *stream, struct chain_link *link)
 {
     struct queue *queue = stream_queue(stream);
     lock_take(&queue->lock);
     bool blocked = queue->state == QUEUE_BLOCKED;
     if (blocked) {
         struct op *op = queue->batch;
-        *link = (struct link){.stream = stream, .operation = op->sequence};
+        *link =
+            (struct chain_link){.stream = stream, .operation = op->sequence};
         if (op->kind == OP_WAIT)
             look_at_wait(queue, link);
         else if (op->kind == OP_MEMORY_OPS)
@@ -76,7 +77,7 @@ static bool look(struct stream *stream, struct link *link)
     return blocked;
 }
 
-static bool closes_circle(const struct link *links, size_t count)
+static bool closes_circle(const struct chain_link *links, size_t count)
 {
     for (size_t i = 0; i < count; i++)
         if (links[i].stream == links[count - 1].target)
@@ -85,7 +86,7 @@ static bool closes_circle(const struct link *links, size_t count)
 }
 
 // Locks a single queue at a time, so the chain may never have existed at once.
-static size_t walk(struct stream *stream, struct link *links)
+static size_t walk(struct stream *stream, struct chain_link *links)
 {
     size_t count = 0;
     while (stream && count < LINKS_MOST && look(stream, &links[count])) {
@@ -96,7 +97,7 @@ static size_t walk(struct stream *stream, struct link *links)
     return count;
 }
 
-static void drop(struct link *links, size_t count)
+static void drop(struct chain_link *links, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         if (links[i].target)
@@ -107,9 +108,9 @@ static void drop(struct link *links, size_t count)
 }
 
 // A circle whose every wait is found twice was whole in between.
-static bool stays(const struct link *links, size_t count)
+static bool stays(const struct chain_link *links, size_t count)
 {
-    struct link again[LINKS_MOST];
+    struct chain_link again[LINKS_MOST];
     size_t found = walk(links[0].stream, again);
     bool same = found == count;
     for (size_t i = 0; i < count && same; i++)
@@ -127,7 +128,7 @@ static const char *name_of(const struct object *object, char name[96])
     return object_describe(object, name, 96);
 }
 
-static void add_link(const struct link *link, bool first, char *text,
+static void add_link(const struct chain_link *link, bool first, char *text,
                      size_t size)
 {
     char name[96];
@@ -150,10 +151,10 @@ static void add_link(const struct link *link, bool first, char *text,
                  (unsigned long long)link->sequence);
 }
 
-static void add_end(const struct link *links, size_t count, char *text,
+static void add_end(const struct chain_link *links, size_t count, char *text,
                     size_t size)
 {
-    const struct link *last = &links[count - 1];
+    const struct chain_link *last = &links[count - 1];
     if (last->event || last->words[0])
         return;
     struct stream *target = last->target;
@@ -172,7 +173,7 @@ static void add_end(const struct link *links, size_t count, char *text,
 
 void wait_chain_describe(struct queue *queue, char *text, size_t size)
 {
-    struct link links[LINKS_MOST];
+    struct chain_link links[LINKS_MOST];
     size_t count = walk(queue->stream, links), used = 0;
     text[0] = '\0';
     for (size_t i = 0; i < count; i++) {

@@ -2,7 +2,7 @@
 
 #include "backends/cudalike/driver/driver.h"
 #include "backends/cudalike/driver/gpu_context.h"
-#include "backends/cudalike/graph/batch.h"
+#include "backends/cudalike/graph/graph_batch.h"
 #include "backends/cudalike/graph/graph.h"
 #include "backends/cudalike/graph/plan.h"
 #include "backends/cudalike/stream/staging.h"

@@ -6,8 +6,8 @@
 #include "backends/cudalike/timeline/device_lost.h"
 #include "backends/cudalike/timeline/gpu_stream.h"
 
-struct link {
-    struct link *next;
+struct peer_link {
+    struct peer_link *next;
     const struct gpu_context *from;
     const void *to;  // the vendor's context
     bool ours;       // access was not enabled by foreign code
@@ -15,24 +15,25 @@ struct link {
 
 // Guards the list, and the driver's calls.
 static struct lock links_lock = LOCK_RANKED(RANK_LEAF);
-static struct link *links;
+static struct peer_link *links;
 
 // Another context's link between the same two vendor's contexts; or NULL.
-static struct link *find_like_locked(const struct gpu_context *from,
-                                     const void *to)
+static struct peer_link *find_like_locked(const struct gpu_context *from,
+                                          const void *to)
 {
     ASSERT(lock_is_held(&links_lock));
-    struct link *link = links;
+    struct peer_link *link = links;
     while (link && (link->from->handle != from->handle || link->to != to))
         link = link->next;
     return link;
 }
 
-static struct link *take_locked(const struct gpu_context *from, const void *to)
+static struct peer_link *take_locked(const struct gpu_context *from,
+                                     const void *to)
 {
     ASSERT(lock_is_held(&links_lock));
-    for (struct link **at = &links; *at; at = &(*at)->next) {
-        struct link *link = *at;
+    for (struct peer_link **at = &links; *at; at = &(*at)->next) {
+        struct peer_link *link = *at;
         if (link->from == from && (!to || link->to == to)) {
             *at = link->next;
             return link;
@@ -43,7 +44,7 @@ static struct link *take_locked(const struct gpu_context *from, const void *to)
 
 void gpu_peers_forget(const struct gpu_context *gpu)
 {
-    struct link *link;
+    struct peer_link *link;
     do {
         lock_take(&links_lock);
         link = take_locked(gpu, NULL);
@@ -55,15 +56,17 @@ void gpu_peers_forget(const struct gpu_context *gpu)
 static rnl_status enable(struct context *context, struct gpu_context *other)
 {
     struct gpu_context *gpu = gpu_of(context);
-    struct link *link = mem_allocate(sizeof *link);
+    struct peer_link *link = mem_allocate(sizeof *link);
     if (!link)
         return fail(RNL_ERROR_OUT_OF_MEMORY, "there is no memory for a peer");
     void *before = current_enter(gpu);
     lock_take(&links_lock);
     int code = call_of(gpu)->context_enable_peer(other->handle, 0);
-    const struct link *like = find_like_locked(gpu, other->handle);
-    *link = (struct link){.next = links, .from = gpu, .to = other->handle,
-                          .ours = code == 0 || (like && like->ours)};
+    const struct peer_link *like = find_like_locked(gpu, other->handle);
+    *link = (struct peer_link){.next = links,
+                               .from = gpu,
+                               .to = other->handle,
+                               .ours = code == 0 || (like && like->ours)};
     if (code == gpu->driver->peer_enabled)
         code = 0;
     if (code == 0)
@@ -82,7 +85,7 @@ static rnl_status disable(struct context *context, struct gpu_context *other)
     int code = 0;
     void *before = current_enter(gpu);
     lock_take(&links_lock);
-    struct link *link = take_locked(gpu, other->handle);
+    struct peer_link *link = take_locked(gpu, other->handle);
     if (link && link->ours && !find_like_locked(gpu, other->handle))
         code = call_of(gpu)->context_disable_peer(other->handle);
     lock_give(&links_lock);

@@ -15,7 +15,7 @@
 #define NAP_MOST_NS UINT64_C(250000)
 #define ENDING_NS UINT64_C(500000000)
 
-void wait_expect(struct wait *wait, const struct waits *last)
+void wait_expect(struct poll_wait *wait, const struct waits *last)
 {
     for (int i = 0; i < WAITS_KEPT; i++) {
         uint64_t took = atomic_load_explicit(&last->took_us[i],
@@ -26,7 +26,7 @@ void wait_expect(struct wait *wait, const struct waits *last)
     }
 }
 
-bool wait_spins(const struct wait *wait)
+bool wait_spins(const struct poll_wait *wait)
 {
     if (wait->policy == RNL_SYNC_SPIN || wait->policy == RNL_SYNC_BLOCKING)
         return wait->policy == RNL_SYNC_SPIN;
@@ -37,7 +37,7 @@ bool wait_spins(const struct wait *wait)
 }
 
 // A sixteenth of the time that has passed, within limits.
-uint64_t wait_nap(const struct wait *wait)
+uint64_t wait_nap(const struct poll_wait *wait)
 {
     uint64_t length = wait->past / 16;
     if (length > NAP_MOST_NS)
@@ -74,7 +74,7 @@ rnl_status gpu_poll(rnl_status (*query)(void *), void *subject,
                     rnl_sync_policy policy, uint64_t deadline,
                     struct waits *last)
 {
-    struct wait wait = {.policy = policy};
+    struct poll_wait wait = {.policy = policy};
     uint64_t start = clock_now();
     wait_expect(&wait, last);
     for (;;) {

@@ -17,17 +17,17 @@ struct waits {
 
 // A wait under way. A wait often takes as long as one of the last waits for the
 // same subject, so the waiting thread spins around these times.
-struct wait {
+struct poll_wait {
     rnl_sync_policy policy;
     uint64_t past;                              // ns since the begin
     uint64_t from[WAITS_KEPT], to[WAITS_KEPT];  // expected ends
 };
 
-void wait_expect(struct wait *wait, const struct waits *last);
-bool wait_spins(const struct wait *wait);
+void wait_expect(struct poll_wait *wait, const struct waits *last);
+bool wait_spins(const struct poll_wait *wait);
 // Length of the next nap in ns. The length grows with the time that has passed,
 // but a nap ends before the next expected end.
-uint64_t wait_nap(const struct wait *wait);
+uint64_t wait_nap(const struct poll_wait *wait);
 void waits_learn(struct waits *last, uint64_t took_ns);
 
 // Calls `query` until the result is not RNL_NOT_READY (wait.c). `last`: the

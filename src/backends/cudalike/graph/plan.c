@@ -26,7 +26,7 @@ struct pinned {
     void *pointer;
 };
 
-struct builder {
+struct plan_builder {
     struct gpu_plan *plan;
     const struct driver_functions *call;
     void *context;    // the driver's
@@ -46,8 +46,8 @@ struct layer {
 };
 
 // A node under construction: its driver nodes in a row.
-struct chain {
-    struct builder *builder;
+struct node_chain {
+    struct plan_builder *builder;
     const struct layer *layer;
     struct step *step;
     void *const *after;   // predecessors of the next driver node
@@ -58,12 +58,12 @@ struct chain {
 
 // --- Driver nodes of a step -------------------------------------------------
 
-static int out_of_memory(const struct builder *builder)
+static int out_of_memory(const struct plan_builder *builder)
 {
     return gpu_of(builder->plan->context)->driver->out_of_memory;
 }
 
-static int remember_node(struct builder *builder, struct step *step,
+static int remember_node(struct plan_builder *builder, struct step *step,
                          void *node)
 {
     struct gpu_plan *plan = builder->plan;
@@ -78,7 +78,7 @@ static int remember_node(struct builder *builder, struct step *step,
     return 0;
 }
 
-static void go_on_after(struct chain *chain, void *node)
+static void go_on_after(struct node_chain *chain, void *node)
 {
     chain->last = node;
     chain->after = &chain->last;
@@ -86,14 +86,14 @@ static void go_on_after(struct chain *chain, void *node)
     chain->behind_kernels = false;
 }
 
-static int link_node(struct chain *chain, void *node)
+static int link_node(struct node_chain *chain, void *node)
 {
     go_on_after(chain, node);
     chain->builder->plan->works = true;
     return remember_node(chain->builder, chain->step, node);
 }
 
-static int add_empty(struct chain *chain)
+static int add_empty(struct node_chain *chain)
 {
     void *node = NULL;
     int code = chain->builder->call->graph_add_empty(
@@ -102,10 +102,10 @@ static int add_empty(struct chain *chain)
     return code;
 }
 
-static int set_attributes(struct chain *chain, void *node)
+static int set_attributes(struct node_chain *chain, void *node)
 {
     struct driver_launch_attribute attributes[LAUNCH_ATTRIBUTES_MOST];
-    struct builder *builder = chain->builder;
+    struct plan_builder *builder = chain->builder;
     unsigned count = gpu_node_attributes(gpu_of(builder->plan->context),
                                          chain->step->node_params, attributes);
     int code = 0;
@@ -117,7 +117,7 @@ static int set_attributes(struct chain *chain, void *node)
     return code;
 }
 
-static int add_kernel(struct chain *chain, struct piece *piece)
+static int add_kernel(struct node_chain *chain, struct piece *piece)
 {
     struct node_place place = {
         .graph = chain->layer->target,
@@ -140,7 +140,7 @@ static int add_kernel(struct chain *chain, struct piece *piece)
 
 // --- Page-locked memory -----------------------------------------------------
 
-static int pin(struct builder *builder, size_t size, void **out_pointer)
+static int pin(struct plan_builder *builder, size_t size, void **out_pointer)
 {
     struct pinned *pinned = mem_allocate(sizeof *pinned);
     if (!pinned)
@@ -159,7 +159,7 @@ static int pin(struct builder *builder, size_t size, void **out_pointer)
 
 // In the body of a conditional node, the driver accepts only copies of
 // page-locked memory and of the device's.
-static int prepare_body_copy(struct builder *builder, struct piece *piece)
+static int prepare_body_copy(struct plan_builder *builder, struct piece *piece)
 {
     struct driver_copy *copy = &piece->copy;
     if (copy->from_type == DRIVER_MEMORY_HOST &&
@@ -194,8 +194,8 @@ static int no_values(void)
 
 static int add_piece(struct piece *piece, void *argument)
 {
-    struct chain *chain = argument;
-    const struct builder *builder = chain->builder;
+    struct node_chain *chain = argument;
+    const struct plan_builder *builder = chain->builder;
     const struct driver_functions *call = builder->call;
     void *target = chain->layer->target, *node = NULL;
     void *const *after = chain->after;
@@ -230,7 +230,7 @@ static uint32_t take_slot(const struct step *step)
     return plan->slot_count++;
 }
 
-static int add_event(struct chain *chain)
+static int add_event(struct node_chain *chain)
 {
     struct gpu_plan *plan = chain->builder->plan;
     const struct driver_functions *call = chain->builder->call;
@@ -250,7 +250,7 @@ static int add_event(struct chain *chain)
     return code ? code : link_node(chain, node);
 }
 
-static struct host_work *host_work_new(struct chain *chain,
+static struct host_work *host_work_new(struct node_chain *chain,
                                        enum host_part part, uint32_t op)
 {
     struct gpu_plan *plan = chain->builder->plan;
@@ -266,7 +266,7 @@ static struct host_work *host_work_new(struct chain *chain,
     return plan->host_works = work;
 }
 
-static int add_host(struct chain *chain, struct host_work *work)
+static int add_host(struct node_chain *chain, struct host_work *work)
 {
     struct driver_host_node host = {host_node_run,
                                     (void *)(uintptr_t)work->number};
@@ -278,7 +278,7 @@ static int add_host(struct chain *chain, struct host_work *work)
     return code;
 }
 
-static int add_function(struct chain *chain)
+static int add_function(struct node_chain *chain)
 {
     struct host_work *work = host_work_new(chain, HOST_CALLS, 0);
     return work ? add_host(chain, work) : out_of_memory(chain->builder);
@@ -289,10 +289,10 @@ static int add_function(struct chain *chain)
 // Adds a copy in which the host takes part. The driver would read ordinary
 // memory at the launch. For a copy to such memory, or within the host, the
 // driver would block the launching thread.
-static int add_copy(struct chain *chain, const struct op *op, uint32_t index,
-                    enum host_part part)
+static int add_copy(struct node_chain *chain, const struct op *op,
+                    uint32_t index, enum host_part part)
 {
-    struct builder *builder = chain->builder;
+    struct plan_builder *builder = chain->builder;
     struct host_work *work = host_work_new(chain, part, index);
     if (!work)
         return out_of_memory(builder);
@@ -311,7 +311,7 @@ static int add_copy(struct chain *chain, const struct op *op, uint32_t index,
     return code == 0 && part == HOST_WRITES ? add_host(chain, work) : code;
 }
 
-static int add_work(struct chain *chain)
+static int add_work(struct node_chain *chain)
 {
     struct context *context = chain->builder->plan->context;
     uint32_t index = 0;
@@ -329,8 +329,8 @@ static int add_work(struct chain *chain)
 
 // --- IF, WHILE, SWITCH ------------------------------------------------------
 
-static int lay(struct builder *builder, struct layer *layer);
-static int layer_init(struct builder *builder, struct layer *layer);
+static int lay(struct plan_builder *builder, struct layer *layer);
+static int layer_init(struct plan_builder *builder, struct layer *layer);
 static void layer_finish(struct layer *layer);
 static size_t list_leaves(struct layer *layer);
 
@@ -339,9 +339,9 @@ struct condition {
     const uint32_t *word;
 };
 
-static int add_decision(struct chain *chain, struct condition *condition)
+static int add_decision(struct node_chain *chain, struct condition *condition)
 {
-    struct builder *builder = chain->builder;
+    struct plan_builder *builder = chain->builder;
     void *arguments[] = {&condition->handle, &condition->word};
     struct driver_kernel_node kernel = {
         .grid_x = 1, .grid_y = 1, .grid_z = 1,
@@ -359,16 +359,16 @@ static int add_decision(struct chain *chain, struct condition *condition)
     return code;
 }
 
-static int lay_body(struct chain *chain, const struct node *node,
+static int lay_body(struct node_chain *chain, const struct node *node,
                     struct layer *layer, struct condition *condition)
 {
-    struct builder *builder = chain->builder;
+    struct plan_builder *builder = chain->builder;
     int code = layer_init(builder, layer);
     if (code == 0)
         code = lay(builder, layer);
     if (code == 0 && node->kind == RNL_NODE_WHILE) {
-        struct chain end = {.builder = builder, .layer = layer,
-                            .after = layer->after};
+        struct node_chain end = {
+            .builder = builder, .layer = layer, .after = layer->after};
         end.after_count = list_leaves(layer);
         code = add_decision(&end, condition);
     }
@@ -376,7 +376,7 @@ static int lay_body(struct chain *chain, const struct node *node,
     return code;
 }
 
-static int lay_bodies(struct chain *chain, const struct node *node,
+static int lay_bodies(struct node_chain *chain, const struct node *node,
                       void *const *targets, struct condition *condition)
 {
     uint32_t step = (uint32_t)(chain->step - chain->builder->plan->steps) + 1;
@@ -398,9 +398,9 @@ static int type_of(rnl_node_kind kind)
                                     : DRIVER_CONDITION_SWITCH;
 }
 
-static int add_condition(struct chain *chain, const struct node *node)
+static int add_condition(struct node_chain *chain, const struct node *node)
 {
-    struct builder *builder = chain->builder;
+    struct plan_builder *builder = chain->builder;
     const struct driver_functions *call = builder->call;
     struct condition condition = {.word = node->node_params->word};
     if (!call->graph_add_node || !call->graph_conditional) {
@@ -432,9 +432,9 @@ static int add_condition(struct chain *chain, const struct node *node)
 
 // --- Children ---------------------------------------------------------------
 
-static int add_child(struct chain *chain, const struct node *node)
+static int add_child(struct node_chain *chain, const struct node *node)
 {
-    struct builder *builder = chain->builder;
+    struct plan_builder *builder = chain->builder;
     int code = add_empty(chain);
     if (code != 0)
         return code;
@@ -460,7 +460,7 @@ static int add_child(struct chain *chain, const struct node *node)
 
 // --- Layers -----------------------------------------------------------------
 
-static int layer_init(struct builder *builder, struct layer *layer)
+static int layer_init(struct plan_builder *builder, struct layer *layer)
 {
     size_t count = layer->graph->count, size = count * sizeof(void *);
     layer->ends = mem_allocate(size);
@@ -490,7 +490,7 @@ static size_t list_leaves(struct layer *layer)
     return count;
 }
 
-static int add_node(struct chain *chain, const struct node *node)
+static int add_node(struct node_chain *chain, const struct node *node)
 {
     struct step *step = chain->step;
     switch (node->kind) {
@@ -514,12 +514,15 @@ static int add_node(struct chain *chain, const struct node *node)
     return code == 0 && !chain->last ? add_empty(chain) : code;
 }
 
-static int lay_node(struct builder *builder, struct layer *layer,
+static int lay_node(struct plan_builder *builder, struct layer *layer,
                     uint32_t index, struct step *step)
 {
     const struct node *node = &layer->graph->nodes[index];
-    struct chain chain = {.builder = builder, .layer = layer, .step = step,
-                          .after = layer->after, .behind_kernels = true};
+    struct node_chain chain = {.builder = builder,
+                               .layer = layer,
+                               .step = step,
+                               .after = layer->after,
+                               .behind_kernels = true};
     for (uint32_t i = 0; i < node->after_count; i++) {
         layer->after[chain.after_count++] = layer->ends[node->after[i]];
         chain.behind_kernels &= layer->kernels[node->after[i]];
@@ -542,7 +545,7 @@ static int lay_node(struct builder *builder, struct layer *layer,
 
 // Numbers the steps in the order of the nodes, but lays them out in topological
 // order.
-static int lay(struct builder *builder, struct layer *layer)
+static int lay(struct plan_builder *builder, struct layer *layer)
 {
     const struct graph *graph = layer->graph;
     struct topological_order order;
@@ -613,7 +616,7 @@ void gpu_plan_free(struct gpu_plan *plan, struct point last)
 }
 
 // The priority of the stream counts only if no node has a priority.
-static int instantiate(struct builder *builder)
+static int instantiate(struct plan_builder *builder)
 {
     struct gpu_plan *plan = builder->plan;
     unsigned long long flags =
@@ -634,7 +637,7 @@ static int instantiate(struct builder *builder)
     return code;
 }
 
-static int build(struct builder *builder, const struct graph *snapshot)
+static int build(struct plan_builder *builder, const struct graph *snapshot)
 {
     struct gpu_plan *plan = builder->plan;
     int code = builder->call->graph_create(&plan->graph, 0);
@@ -681,8 +684,8 @@ struct gpu_plan *gpu_plan_create(struct context *context,
              snapshot->live_count);
         return NULL;
     }
-    struct builder builder = {.plan = plan, .call = call_of(gpu),
-                              .context = gpu->handle};
+    struct plan_builder builder = {
+        .plan = plan, .call = call_of(gpu), .context = gpu->handle};
     void *before = current_enter(gpu);
     int code = build(&builder, snapshot);
     current_back(gpu, before);

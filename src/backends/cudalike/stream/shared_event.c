@@ -75,13 +75,13 @@ static struct shared_event *keep(struct event *event)
 // --- Records -----------------------------------------------------------------
 
 // The payload of the op of a record.
-struct record {
+struct shared_record {
     struct shared_event *shared;  // referenced
     uint64_t number;
     uint64_t older;  // earlier record in its slot; 0: none
 };
 
-static void claim(struct record *record, struct shared_event *shared)
+static void claim(struct shared_record *record, struct shared_event *shared)
 {
     record->shared = shared_event_keep(shared);
     record->number = shared_event_claim(shared, &record->older);
@@ -89,7 +89,7 @@ static void claim(struct record *record, struct shared_event *shared)
         shared_event_begin_wait(shared);
 }
 
-static void complete(struct record *record, bool failed)
+static void complete(struct shared_record *record, bool failed)
 {
     shared_event_complete(record->shared, record->number, failed);
     if (record->older > 0)
@@ -99,7 +99,7 @@ static void complete(struct record *record, bool failed)
 
 bool shared_record_run(struct stream *stream, struct op *op)
 {
-    struct record *record = op->payload;
+    struct shared_record *record = op->payload;
     if (record->older > 0 &&
         !shared_event_is_done(record->shared, record->older)) {
         shared_events_look();
@@ -117,7 +117,8 @@ void shared_record_give_up(struct op *op)
 
 static rnl_status record(struct stream *stream, struct shared_event *shared)
 {
-    struct op *op = op_create(stream, OP_TIMESTAMP, sizeof(struct record));
+    struct op *op =
+        op_create(stream, OP_TIMESTAMP, sizeof(struct shared_record));
     if (!op)
         return fail_status();
     deferred_leave_to_host(op);

@@ -65,10 +65,10 @@ struct lane {
 // A thread's part in a job: as many pieces as the thread can take.
 struct share {
     struct task task;
-    struct job *job;
+    struct copy_job *job;
 };
 
-struct job {
+struct copy_job {
     struct stream *stream;  // referenced
     struct op *op;          // NULL: the caller copies, and waits
     char *to;
@@ -205,7 +205,7 @@ void staging_finish(struct gpu_context *gpu)
 
 // Pieces are small at both ends of a copy: first to start the bus soon, last to
 // leave no thread alone with much work.
-static size_t piece_size(const struct job *job, size_t offset)
+static size_t piece_size(const struct copy_job *job, size_t offset)
 {
     size_t left = job->size - offset;
     size_t rising = offset / way.threads, falling = left / way.threads / 2;
@@ -218,14 +218,15 @@ static size_t piece_size(const struct job *job, size_t offset)
     return size < left ? size : left;
 }
 
-static bool is_taken(struct job *job)
+static bool is_taken(struct copy_job *job)
 {
     return atomic_load(&job->begun) >= job->size ||
            atomic_load(&job->code) != 0;
 }
 
 // Takes the next free piece; false if no piece is left.
-static bool next_piece(struct job *job, size_t *out_offset, size_t *out_size)
+static bool next_piece(struct copy_job *job, size_t *out_offset,
+                       size_t *out_size)
 {
     *out_offset = atomic_load(&job->begun);
     do {
@@ -285,14 +286,14 @@ static void copy_past_caches(char *to, const char *from, size_t size)
 // reads the page-locked memory. Fetching its lines first pays only if the lines
 // are still in the caches. Only a large copy reuses the buffers often enough
 // for that. Stores of less than a line fetch the line anyway.
-static bool goes_past_caches(const struct job *job)
+static bool goes_past_caches(const struct copy_job *job)
 {
     size_t pinned = way.threads * way.slots * way.piece;
     return job->to_device ? way.lines && job->size <= PINNED_TIMES * pinned
                           : job->size >= way.past;
 }
 
-static void carry_bytes(const struct job *job, char *to, const char *from,
+static void carry_bytes(const struct copy_job *job, char *to, const char *from,
                         size_t size)
 {
     if (goes_past_caches(job))
@@ -303,7 +304,7 @@ static void carry_bytes(const struct job *job, char *to, const char *from,
 
 // Waits until the piece in the slot has arrived.
 static int slot_settle(const struct driver_functions *call,
-                       const struct job *job, struct stage_slot *slot)
+                       const struct copy_job *job, struct stage_slot *slot)
 {
     if (slot->size == 0)
         return 0;
@@ -314,10 +315,9 @@ static int slot_settle(const struct driver_functions *call,
     return code;
 }
 
-static int begin_piece(const struct driver_functions *call, struct job *job,
-                       struct lane *lane, struct stage_slot *slot,
-                       size_t offset,
-                       size_t size)
+static int begin_piece(const struct driver_functions *call,
+                       struct copy_job *job, struct lane *lane,
+                       struct stage_slot *slot, size_t offset, size_t size)
 {
     uint64_t pinned = (uint64_t)(uintptr_t)slot->pinned;
     int code;
@@ -337,7 +337,7 @@ static int begin_piece(const struct driver_functions *call, struct job *job,
 }
 
 // Carries pieces until none is left, or until another copy waits for a turn.
-static int carry(const struct driver_functions *call, struct job *job,
+static int carry(const struct driver_functions *call, struct copy_job *job,
                  struct lane *lane)
 {
     size_t offset, size;
@@ -362,7 +362,7 @@ static int carry(const struct driver_functions *call, struct job *job,
     return code;
 }
 
-static void work_on(struct job *job)
+static void work_on(struct copy_job *job)
 {
     struct gpu_context *gpu = gpu_of(stream_context(job->stream));
     int code = 0, none = 0;
@@ -379,7 +379,7 @@ static void work_on(struct job *job)
 
 // --- Jobs ------------------------------------------------------------------
 
-static void job_finish(struct job *job)
+static void job_finish(struct copy_job *job)
 {
     struct stream *stream = job->stream;
     if (!job->op) {
@@ -396,7 +396,7 @@ static void job_finish(struct job *job)
 
 static void run_share(struct task *task)
 {
-    struct job *job = ((struct share *)task)->job;
+    struct copy_job *job = ((struct share *)task)->job;
     if (!is_taken(job)) {
         if (!driver_use_begin())
             driver_use_never();
@@ -420,16 +420,17 @@ bool staging_takes(const struct op *op)
            (copy->from_context == NULL) != (copy->to_context == NULL);
 }
 
-static size_t pieces_of(const struct job *job)
+static size_t pieces_of(const struct copy_job *job)
 {
     return (job->size + PIECE_LEAST - 1) / PIECE_LEAST;
 }
 
-static struct job *job_new(struct stream *stream, const struct op_copy *copy)
+static struct copy_job *job_new(struct stream *stream,
+                                const struct op_copy *copy)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, choose_way);
-    struct job *job = mem_allocate(sizeof *job);
+    struct copy_job *job = mem_allocate(sizeof *job);
     if (!job)
         return NULL;
     job->stream = stream;
@@ -442,7 +443,7 @@ static struct job *job_new(struct stream *stream, const struct op_copy *copy)
 
 // Adds the shares of a job; the last share to end finishes the job. The caller
 // has a further share, which ends after all shares are added.
-static unsigned add_shares(struct job *job, size_t most)
+static unsigned add_shares(struct copy_job *job, size_t most)
 {
     unsigned shares = most < way.threads ? (unsigned)most : way.threads;
     atomic_store(&job->open, shares + 1);
@@ -459,7 +460,7 @@ static unsigned add_shares(struct job *job, size_t most)
 
 bool staging_start(struct stream *stream, struct op *op)
 {
-    struct job *job = job_new(stream, &op->copy);
+    struct copy_job *job = job_new(stream, &op->copy);
     if (!job)
         return false;
     job->op = op;
@@ -478,7 +479,7 @@ static _Atomic unsigned callers;  // threads that wait for their copies
 
 static rnl_status is_over(void *subject)
 {
-    struct job *job = subject;
+    struct copy_job *job = subject;
     return atomic_load_explicit(&job->over, memory_order_acquire)
                ? RNL_OK
                : RNL_NOT_READY;
@@ -488,7 +489,7 @@ rnl_status staging_copy_with(struct stream *stream, const struct op *op)
 {
     bool takes = staging_takes(op) &&
                  !(op->copy.to_context && op->copy.width <= DRIVERS_MOST);
-    struct job *job = takes ? job_new(stream, &op->copy) : NULL;
+    struct copy_job *job = takes ? job_new(stream, &op->copy) : NULL;
     if (!job)
         return staging_copy(stream, op);
     struct waits waits = {.took_us = {LAST_PIECES_US}};

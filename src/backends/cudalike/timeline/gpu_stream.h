@@ -24,7 +24,7 @@ struct gpu_stream {
     struct op_history *_Atomic history;  // may be NULL
     struct timeline *_Atomic timeline;  // referenced
     struct waits waits;
-    struct batches *batches;     // kept graphs (batch.c); may be NULL
+    struct batches *batches;     // kept graphs; may be NULL
     uint64_t solid;              // op before the last ops of the host
     uint64_t graph_at;           // last graph launch with no marker behind
                                  // (graph_fence.h); 0: none

@@ -1,7 +1,7 @@
 // Memory that other processes of the user can open: a file without a name,
 // reached through /proc/<pid>/fd of the creating process. The kernel checks
 // access, and nothing is left behind when a process is killed.
-#include "core/object/shared_memory.h"
+#include "core/object/interprocess_memory.h"
 
 #include "core/backend.h"
 #include "core/object/pool_state.h"
@@ -66,8 +66,8 @@ static int make_file(const struct key *key, size_t size)
     return fd;
 }
 
-rnl_status shared_memory_make(size_t size, unsigned char *out_key,
-                              struct memory *out_memory)
+rnl_status interprocess_memory_make(size_t size, unsigned char *out_key,
+                                    struct memory *out_memory)
 {
     struct key made = {.pid = (uint32_t)getpid()};
     if (getrandom(made.nonce, sizeof made.nonce, 0) != sizeof made.nonce)
@@ -90,7 +90,7 @@ rnl_status shared_memory_make(size_t size, unsigned char *out_key,
     return RNL_OK;
 }
 
-void shared_memory_end(struct memory memory, size_t size)
+void interprocess_memory_end(struct memory memory, size_t size)
 {
     uint64_t fd = memory.cookie >> COOKIE_FD_SHIFT;
     munmap(memory.host, size);
@@ -153,8 +153,8 @@ static rnl_status open_file(int place, const struct key *key, size_t size,
     return status;
 }
 
-rnl_status shared_memory_open(const unsigned char *given, size_t size,
-                              struct memory *out_memory)
+rnl_status interprocess_memory_open(const unsigned char *given, size_t size,
+                                    struct memory *out_memory)
 {
     struct key key;
     char path[64];

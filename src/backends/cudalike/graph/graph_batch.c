@@ -1,4 +1,4 @@
-#include "backends/cudalike/graph/batch.h"
+#include "backends/cudalike/graph/graph_batch.h"
 
 #include "backends/cudalike/driver/driver.h"
 #include "backends/cudalike/driver/gpu_context.h"
@@ -43,7 +43,7 @@ struct batch {
 
 // The last hashes without a graph. A shape that comes only once is not worth a
 // graph.
-struct seen {
+struct seen_shape {
     uint64_t hashes[SEEN];
     size_t next;
 };
@@ -51,7 +51,7 @@ struct seen {
 struct batches {
     uint64_t clock;                // counts runs of ops, with a graph or not
     struct batch *items[BATCHES];  // NULL: still empty
-    struct seen shapes, values;
+    struct seen_shape shapes, values;
 };
 
 // --- Shapes -----------------------------------------------------------------
@@ -75,7 +75,7 @@ static bool is_suitable(const struct op *op)
     }
 }
 
-struct shape {
+struct batch_shape {
     uint64_t hash, values;
     size_t count;
 };
@@ -128,7 +128,7 @@ static void fold_kernel(uint64_t *hash, const struct driver_kernel_node *node,
 
 static int add_to_shape(struct piece *piece, void *argument)
 {
-    struct shape *shape = argument;
+    struct batch_shape *shape = argument;
     fold(&shape->hash, form_of(piece) << 2 | (uint64_t)piece->kind);
     if (piece->kind == PIECE_KERNEL)
         fold_kernel(&shape->values, &piece->kernel, &piece->op->kernel);
@@ -266,7 +266,7 @@ static int each_piece(struct work *work, const struct op *first, size_t count,
     return code;
 }
 
-static struct batch *batch_new(const struct shape *shape)
+static struct batch *batch_new(const struct batch_shape *shape)
 {
     struct batch *batch = mem_allocate(sizeof *batch);
     if (!batch)
@@ -322,7 +322,7 @@ static int set_piece(struct piece *piece, void *argument)
 }
 
 // True if the hash is already listed; otherwise lists the hash.
-static bool was_seen(struct seen *seen, uint64_t hash)
+static bool was_seen(struct seen_shape *seen, uint64_t hash)
 {
     for (size_t i = 0; i < SEEN; i++)
         if (seen->hashes[i] == hash)
@@ -345,7 +345,7 @@ static void keep_older(struct batch ***older, struct batch **place)
 // driver call. Parameters that come again get a batch of their own, unless a
 // batch in recent use would have to go.
 static struct batch **find(struct context *context, struct batches *batches,
-                           const struct shape *shape)
+                           const struct batch_shape *shape)
 {
     struct batch **oldest = NULL, **alike = NULL;
     for (size_t i = 0; i < BATCHES; i++) {
@@ -369,7 +369,7 @@ static struct batch **find(struct context *context, struct batches *batches,
 // Makes the batch, or sets its parameters to those of the ops. Returns 0 or a
 // code.
 static int prepare(struct context *context, struct batch **place,
-                   const struct shape *shape, const struct op *first,
+                   const struct batch_shape *shape, const struct op *first,
                    size_t count)
 {
     if (*place) {
@@ -386,7 +386,7 @@ static bool give(struct stream *stream, struct batches *batches,
                  const struct op *first, size_t count)
 {
     struct context *context = stream_context(stream);
-    struct shape shape = {0};
+    struct batch_shape shape = {0};
     const struct op *op = first;
     batches->clock++;
     for (size_t i = 0; i < count; i++, op = op->next)
