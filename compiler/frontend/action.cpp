@@ -62,7 +62,7 @@ private:
     const records &found_;
 };
 
-// Whether a place is in the lines that driver/main.c writes behind the source.
+// Whether a place is in the lines that driver/job.c writes behind the source.
 static bool is_behind(const clang::SourceManager &sources,
                       clang::SourceLocation place)
 {

@@ -47,7 +47,7 @@ static bool is_noise(const char *line, size_t size)
            memmem(line, size, " generated", strlen(" generated"));
 }
 
-// Whether a diagnostic is about the lines that driver/main.c adds behind the
+// Whether a diagnostic is about the lines that driver/job.c adds behind the
 // source: the source ends too early, for example without a brace.
 static bool is_at_end(const struct diagnostic *block)
 {

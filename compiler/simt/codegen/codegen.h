@@ -23,7 +23,10 @@ LLVMValueRef emit_variant(struct kernel *kernel, const struct variant *variant);
 // --- linearize.c -------------------------------------------------------------
 
 // Emits the region that begins at a barrier (NONE: at the kernel's begin).
-// leave_block decides whether a branch stays a branch or becomes masks.
+// A branch on a uniform condition stays a branch (leave_block). A divergent
+// branch of a full gang stays a branch if all lanes go the same way, which
+// go_together tests at run time; otherwise emit_chain emits both sides under
+// masks. Partial gangs and compact code have no such test.
 // e->exit tells where the region ended.
 void region_linearize(struct emitter *e, int barrier);
 

@@ -20,7 +20,10 @@ rnl_status cuda_identity(const struct cuda_target *target, char *text,
 rnl_status cuda_compiler_info(const struct cuda_target *target,
                               rnl_compiler_info *out_info);
 
-// Compiles to a binary as in image.h.
+// Compiles to a binary as in image.h. NVRTC gets the options as given;
+// read_options adds the architecture, unless an option names a target, and the
+// toolkit's include folders. The core has refused all options outside of
+// compiler/option_table.h before (core/module/module_option.c).
 rnl_status cuda_compile(const struct cuda_target *target,
                         const struct source *source,
                         struct compiled_binary *out_binary);

@@ -82,7 +82,7 @@ static rnl_status check_kind(struct context *context, rnl_memory_kind kind)
 {
     if (kind == RNL_MEMORY_DEVICE)
         return RNL_OK;
-    if (kind != RNL_MEMORY_HOST && kind != RNL_MEMORY_MANAGED)
+    if ((unsigned)kind > MEMORY_KIND_LAST)
         return fail_at(RNL_ERROR_INVALID_ARGUMENT, "options",
                        "%d is no rnl_memory_kind", (int)kind);
     return kind == RNL_MEMORY_MANAGED

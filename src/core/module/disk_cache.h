@@ -67,6 +67,8 @@ size_t disk_cache_entry_data(size_t key_size);
 char *disk_cache_entry_make(const void *key, size_t key_size, const void *data,
                        size_t size, size_t *out_size);
 
+// --- Eviction (disk_cache_evict.c) -------------------------------------------
+
 // Removes the least recently used entries until `most` bytes are left, and old
 // temporary files of broken-off writers.
 void disk_cache_evict(int directory, uint64_t most, uint64_t *out_count,

@@ -70,7 +70,7 @@ static inline struct object *object_find(const void *handle,
 rnl_status object_refuse(const void *handle, enum object_kind kind,
                          const char *parameter);
 
-// --- Guards ----------------------------------------------------------------
+// --- Protection ------------------------------------------------------------
 //
 // A public call protects the objects of these kinds that it found, by a hazard
 // pointer, until it ends. Each hazard pointer protects one object. The

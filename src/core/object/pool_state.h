@@ -24,7 +24,8 @@
 #define POOL_SMALL_MOST ((size_t)64 << 10)
 #define POOL_SMALL_BINS 28  // as many as sizes up to that have
 #define POOL_BINS 160
-#define POOL_KINDS 3
+#define MEMORY_KIND_LAST RNL_MEMORY_MANAGED
+#define POOL_KINDS (MEMORY_KIND_LAST + 1)
 
 struct buffer;
 struct stream;

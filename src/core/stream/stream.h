@@ -27,8 +27,9 @@ struct stream {
     // Fields that launches and running threads read: no operation writes here.
     const struct backend *backend;
     rnl_stream_flags flags;
-    // The backend's stream_launch while the stream is not captured; NULL where
-    // each launch is an op.
+    // The backend's stream_launch; NULL if each launch is an op: on a batched
+    // stream, with RUNNEL_BLOCKING, or without the hook. Callers test first
+    // that the stream is not captured.
     enum launch_result (*inline_launch)(struct stream *stream, struct op *op);
     struct failure *_Atomic failure;  // the first one; NULL while all is well
     _Atomic uint32_t attribute_changes; // how often they were set

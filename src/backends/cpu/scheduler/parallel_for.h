@@ -47,6 +47,10 @@ struct parallel_for {
 
 // Runs the whole loop: alone if short, otherwise with joining threads. Returns
 // loop->status. `parallel` skips the try alone.
+//
+// Each thread sizes its next share in take_part: part_size divides the units
+// that are left, and keep_pace limits the result by the time of the thread's
+// last share. With `parallel`, shares are equal (equal_shares).
 rnl_status parallel_for_run(struct pool *pool, struct parallel_for *loop,
                             bool parallel);
 

@@ -3,14 +3,17 @@
 
 #include "backends/cudalike/timeline/progress.h"
 
-// True if the copy is worth several threads.
+// True for a single row of more than 256 KiB between the device and ordinary
+// memory, which several threads copy faster.
 bool staging_takes(const struct op *op);
 
-// Starts the copy in the background; host_queue_complete is called at its end.
+// Starts the copy on the staging threads: pieces go through page-locked memory
+// and native streams of their own. host_queue_complete is called at the end.
 // False if memory or threads are short: then the caller uses staging_copy.
 bool staging_start(struct stream *stream, struct op *op);
 
-// Copies during the call. Returns RNL_OK or a failure.
+// Has the driver copy on gpu->copy_stream and waits for the end. Returns RNL_OK
+// or a failure.
 rnl_status staging_copy(struct stream *stream, const struct op *op);
 
 // Copies for a waiting caller. The staging threads help if the copy is worth
