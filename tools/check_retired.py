@@ -23,6 +23,7 @@ WORDS = {
     "seldom": "cold path, rarely",
     "recipe": "node params",
     "trash": "retire queue",
+    "decider": "condition kernel",
 }
 WORD = re.compile(r"(?i)(?<![a-z])(" + "|".join(
     f"{word}(?:s|d|ed)?" for word in WORDS) + r")(?![a-z])")
@@ -50,8 +51,11 @@ FUNCTIONS = {
 FUNCTION = re.compile(r"\b(" + "|".join(FUNCTIONS) + r")\w*(?=\s*\()")
 
 # Files that are called so, without the ending.
-FILES = set(WORDS) | {"held", "quiet", "often", "told", "given", "interchange",
-                      "along", "tend", "service", "awaited", "bundle"}
+FILES = set(WORDS) | set("""
+    along apart awaited bundle callee chain cut demote distance early ends explain
+    flatten given group halves held hosts interchange lane members merge often order
+    own parts past pending pieces quiet recent region rising rotate service sort
+    steady tend through told used watch worth wrap""".split())
 
 # Only the GPU backends had a service thread; the cpu's kernels have services.
 SERVICE = re.compile(r"\bservice\b")

@@ -25,7 +25,7 @@ static const struct fake_kernel kernels[] = {
     {"runnel_decide", decide, 2, parameters},
 };
 
-void *fake_decider(size_t *out_size, int *out_code)
+void *fake_condition_kernel(size_t *out_size, int *out_code)
 {
     struct {
         char magic[8];

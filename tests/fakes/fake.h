@@ -359,6 +359,6 @@ bool fake_image_waits(const void *image);
 // A PTX text that carries the payload in comments behind `head`.
 char *fake_ptx(const char *head, const void *payload, size_t size);
 // That of the kernel for conditions.
-void *fake_decider(size_t *out_size, int *out_code);
+void *fake_condition_kernel(size_t *out_size, int *out_code);
 // The payload of any image, to be freed; NULL with the code that tells why.
 void *fake_payload(const void *image, size_t *out_size, int *out_code);

@@ -128,7 +128,7 @@ static void *from_ptx(const char *text, size_t *out_size, int *out_code)
     *out_code = FAKE_INVALID_PTX;
     const char *line = strstr(text, mark);
     if (strstr(text, ".extern .func cudaGraphSetConditional"))
-        return fake_decider(out_size, out_code);
+        return fake_condition_kernel(out_size, out_code);
     if (!strstr(text, ".version") || !line)
         return NULL;
     unsigned char *bytes = malloc(strlen(line) / 2 + 1);

@@ -560,19 +560,19 @@ static rnl_status launch_as_ops(struct stream *stream, rnl_function function,
     return status;
 }
 
-// --- At once ---------------------------------------------------------------
+// --- Inline launches -------------------------------------------------------
 
-#define AT_ONCE_MOST 128  // arguments
+#define INLINE_ARGUMENTS 128  // arguments
 
 // A launch that ends with the call. All referenced objects are the caller's;
 // only buffers are referenced by the op.
 struct inline_launch {
     struct op op;
     union {
-        const void *values[AT_ONCE_MOST];  // where they are
+        const void *values[INLINE_ARGUMENTS];  // where they are
         char packed[PACKED_MOST + PACKED_BEHIND];
     };
-    struct object *kept[AT_ONCE_MOST];
+    struct object *kept[INLINE_ARGUMENTS];
     struct launch_extras extras;
 };
 
@@ -605,7 +605,7 @@ launch_guarded(struct inline_launch *inline_launch, struct function *function,
         read = read_inline_extras(&op->kernel, launch, &inline_launch->extras);
     if (__builtin_expect(read != LAUNCH_DONE, 0))
         return read;
-    if (__builtin_expect((function->parameter_count > AT_ONCE_MOST) |
+    if (__builtin_expect((function->parameter_count > INLINE_ARGUMENTS) |
                              (launch->constant_count > 0), 0))
         return LAUNCH_NEEDS_OP;
     op->label = launch->label;

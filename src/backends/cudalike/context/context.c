@@ -123,7 +123,7 @@ static void finish_rest(struct gpu_context *gpu)
 {
     host_words_finish(gpu);
     markers_finish(gpu);
-    gpu_decider_finish(gpu);
+    gpu_condition_kernel_finish(gpu);
     staging_finish(gpu);
     bounces_finish(gpu);
     close_device(gpu);

@@ -40,7 +40,7 @@ struct gpu_context {
     _Atomic bool prints;      // its kernels may print
     void *own_stream;         // for frees in no stream's order
     void *copy_stream;        // for copies by the progress thread
-    void *_Atomic decider;    // a kernel of the library's own (plan.h)
+    void *_Atomic condition_kernel;    // a kernel of the library's own (plan.h)
     struct context *owner;
     _Atomic uint32_t spares;  // plans that executable graphs keep
     // Not in the cache line that launches read, because the lists are written
@@ -53,7 +53,7 @@ struct gpu_context {
     struct idle_free *idle_frees;  // for when the device is idle
     struct host_words_page *pages;
     struct host_words *free_words;
-    void *decider_module;
+    void *condition_module;
     rnl_deleter_fn deleter;   // called last, for an adopted context
     void *user_data;
 };

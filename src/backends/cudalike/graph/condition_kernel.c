@@ -35,10 +35,11 @@ static const char source[] =
 static bool install(struct gpu_context *gpu, void *module, void *function)
 {
     lock_take(&gpu->lock);
-    bool first = !gpu->decider_module;
+    bool first = !gpu->condition_module;
     if (first) {
-        gpu->decider_module = module;
-        atomic_store_explicit(&gpu->decider, function, memory_order_release);
+        gpu->condition_module = module;
+        atomic_store_explicit(&gpu->condition_kernel, function,
+                              memory_order_release);
     }
     lock_give(&gpu->lock);
     return first;
@@ -57,21 +58,23 @@ static int load(struct gpu_context *gpu)
     return code;
 }
 
-int gpu_decider(struct context *context, void **out_function)
+int gpu_condition_kernel(struct context *context, void **out_function)
 {
     struct gpu_context *gpu = gpu_of(context);
-    *out_function = atomic_load_explicit(&gpu->decider, memory_order_acquire);
+    *out_function =
+        atomic_load_explicit(&gpu->condition_kernel, memory_order_acquire);
     if (*out_function)
         return 0;
     sync_gate_enter(gpu);
     int code = load(gpu);
     sync_gate_leave(gpu);
-    *out_function = atomic_load_explicit(&gpu->decider, memory_order_acquire);
+    *out_function =
+        atomic_load_explicit(&gpu->condition_kernel, memory_order_acquire);
     return code;
 }
 
-void gpu_decider_finish(struct gpu_context *gpu)
+void gpu_condition_kernel_finish(struct gpu_context *gpu)
 {
-    if (gpu->decider_module)
-        call_of(gpu)->module_unload(gpu->decider_module);
+    if (gpu->condition_module)
+        call_of(gpu)->module_unload(gpu->condition_module);
 }

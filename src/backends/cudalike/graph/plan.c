@@ -349,7 +349,7 @@ static int add_decision(struct node_chain *chain, struct condition *condition)
         .arguments = arguments,
     };
     void *node = NULL;
-    int code = gpu_decider(builder->plan->context, &kernel.function);
+    int code = gpu_condition_kernel(builder->plan->context, &kernel.function);
     if (code == 0)
         code = builder->call->graph_add_kernel(
             &node, chain->layer->target, chain->after, chain->after_count,

@@ -110,8 +110,8 @@ uint32_t gpu_slots_of(const struct node *node);
 
 // Gives the library's kernel that reads the number of an IF or WHILE. Returns 0
 // or the driver's code. The context is current.
-int gpu_decider(struct context *context, void **out_function);
-void gpu_decider_finish(struct gpu_context *gpu);
+int gpu_condition_kernel(struct context *context, void **out_function);
+void gpu_condition_kernel_finish(struct gpu_context *gpu);
 
 // True if the step can take these node_params instead: the host's part and the
 // form of fills must agree.
