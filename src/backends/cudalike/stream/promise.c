@@ -198,23 +198,6 @@ static struct marker *add_waiter(struct gpu_event *own, struct waiter *waiter)
     return marker;
 }
 
-// Sets the number of the wait, because other threads may have submitted more
-// before the wait. If the waiter is no longer listed, the thread that decided
-// the promise has taken the waiter.
-static void correct_waiter(struct gpu_event *own, const struct waiter *waiter,
-                           uint64_t at)
-{
-    lock_take(&own->lock);
-    struct waiter *found = own->waiters;
-    while (found && found != waiter)
-        found = found->next;
-    if (found) {
-        found->at = at;
-        timeline_expect_failure(stream_timeline(found->stream), at);
-    }
-    lock_give(&own->lock);
-}
-
 // Removes the waiter after a failed wait, unless the thread that decided the
 // promise has taken the waiter.
 static void take_waiter_back(struct gpu_event *own, struct waiter *waiter)
@@ -244,21 +227,21 @@ static rnl_status wait_for(struct stream *stream, struct event *event)
     if (!waiter)
         return fail(RNL_ERROR_OUT_OF_MEMORY, "there is no memory to wait");
     waiter->stream = stream;
-    waiter->at = atomic_load(&stream->enqueued) + 1;
     object_ref(&stream->object);
-    uint64_t at = waiter->at;
-    timeline_expect_failure(stream_timeline(stream), at);
+    lock_take(&gpu_stream_of(stream)->lock);
+    waiter->at = atomic_load(&stream->enqueued) + 1;
+    timeline_expect_failure(stream_timeline(stream), waiter->at);
     // Once listed, the waiter may be dropped by another thread.
     struct marker *marker = add_waiter(own, waiter);
+    rnl_status status =
+        marker ? stream_wait_marker_locked(stream, marker) : RNL_OK;
+    stream_give_wait(stream);
     if (!marker) {
         waiters_drop(waiter);
         return gpu_event_join(stream, event);
     }
-    rnl_status status = stream_wait_marker(stream, marker, &at);
     if (status != RNL_OK)
         take_waiter_back(own, waiter);
-    else
-        correct_waiter(own, waiter, at);
     marker_drop(event->object.context, marker);
     return status;
 }

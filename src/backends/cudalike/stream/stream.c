@@ -592,28 +592,40 @@ rnl_status stream_defer_marker_locked(struct stream *stream, enum op_kind kind,
     return RNL_OK;
 }
 
-rnl_status stream_wait_marker(struct stream *stream, struct marker *marker,
-                              uint64_t *out_at)
+rnl_status stream_wait_marker_locked(struct stream *stream,
+                                     struct marker *marker)
 {
-    struct context *context = stream_context(stream);
-    struct gpu_stream *own = gpu_stream_of(stream);
-    int code = 0;
-    lock_take(&own->lock);
+    ASSERT(lock_is_held(&gpu_stream_of(stream)->lock));
     rnl_status status = progress_watch_locked(stream);
-    if (status == RNL_OK &&
-        (stream_defers_locked(stream) || atomic_load(&marker->pending)))
-        status = stream_defer_marker_locked(stream, OP_WAIT, marker, true);
-    else if (status == RNL_OK)
-        code = give_wait_locked(stream, marker);
-    if (status == RNL_OK && code == 0)
-        *out_at = atomic_load(&stream->enqueued);
+    if (status != RNL_OK)
+        return status;
+    if (stream_defers_locked(stream) || atomic_load(&marker->pending))
+        return stream_defer_marker_locked(stream, OP_WAIT, marker, true);
+    int code = give_wait_locked(stream, marker);
+    return code == 0 ? RNL_OK
+                     : driver_fail(stream_context(stream), code,
+                                   "to let a stream wait");
+}
+
+void stream_give_wait(struct stream *stream)
+{
+    struct gpu_stream *own = gpu_stream_of(stream);
     lock_give(&own->lock);
     // If other code got the native stream meanwhile, that code expects all
     // deferred work in the driver.
     if (atomic_load(&own->shared))
         stream_submit_all(stream);
-    return code == 0 ? status
-                     : driver_fail(context, code, "to let a stream wait");
+}
+
+rnl_status stream_wait_marker(struct stream *stream, struct marker *marker,
+                              uint64_t *out_at)
+{
+    lock_take(&gpu_stream_of(stream)->lock);
+    rnl_status status = stream_wait_marker_locked(stream, marker);
+    if (status == RNL_OK)
+        *out_at = atomic_load(&stream->enqueued);
+    stream_give_wait(stream);
+    return status;
 }
 
 rnl_status stream_record_marker(struct stream *stream, struct marker *marker)

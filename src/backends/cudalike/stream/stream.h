@@ -11,6 +11,12 @@ rnl_status stream_wait_marker(struct stream *stream, struct marker *marker,
 // Asks the driver whether all submitted work is done: RNL_OK, RNL_NOT_READY or
 // a failure.
 rnl_status stream_poll(struct stream *stream);
+// The same, for a caller with the stream's lock. The wait is operation
+// `enqueued`.
+rnl_status stream_wait_marker_locked(struct stream *stream,
+                                     struct marker *marker);
+// Gives the stream's lock back after such a wait.
+void stream_give_wait(struct stream *stream);
 
 // --- Hooks -----------------------------------------------------------------
 
