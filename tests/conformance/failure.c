@@ -300,6 +300,118 @@ RNL_TEST(dependent_streams_fail_too)
     expect_ok(rnl_stream_release(third));
 }
 
+// --- Waits behind a failure --------------------------------------------------
+
+#define LIMIT_NS UINT64_C(10000000000)  // for what never ends if it is wrong
+
+static rnl_event new_promise(void)
+{
+    rnl_event promise = NULL;
+    suite_need(RNL_FEATURE_PROMISES);
+    expect_ok(rnl_event_create(suite_context(),
+                               RNL_EVENT_OPTIONS(.promise = true), &promise));
+    return promise;
+}
+
+RNL_TEST(a_failed_stream_skips_its_later_waits)
+{
+    rnl_event broken = new_promise(), never = new_promise();
+    suite_need(RNL_FEATURE_HOST_FUNCTIONS);
+    rnl_stream stream = suite_new_stream(), other = suite_new_stream();
+    rnl_event event = suite_new_event();
+    struct host_calls calls = {0, -1}, behind = {0, -1};
+    expect_ok(rnl_enqueue_wait_event(stream, broken));
+    expect_ok(rnl_enqueue_wait_event(stream, never));
+    expect_ok(rnl_enqueue_event_record(stream, event));
+    expect_ok(rnl_enqueue_host_function(stream, count_host_call, &calls));
+    expect_ok(rnl_enqueue_wait_event(other, event));
+    expect_ok(rnl_enqueue_host_function(other, count_host_call, &behind));
+    expect_ok(rnl_stream_flush(stream));
+    expect_ok(rnl_stream_flush(other));
+    expect_ok(rnl_event_release(broken));
+    expect_error(rnl_event_synchronize(event, LIMIT_NS),
+                 RNL_ERROR_DEPENDENCY_FAILED, NULL);
+    expect_error(rnl_stream_synchronize(stream, LIMIT_NS),
+                 RNL_ERROR_DEPENDENCY_FAILED, NULL);
+    expect_error(rnl_stream_synchronize(other, LIMIT_NS),
+                 RNL_ERROR_DEPENDENCY_FAILED, NULL);
+    assert_int_equal(calls.count, 1);
+    assert_int_equal(calls.status, RNL_ERROR_DEPENDENCY_FAILED);
+    assert_int_equal(behind.count, 1);
+    assert_int_equal(behind.status, RNL_ERROR_DEPENDENCY_FAILED);
+    assert_status(rnl_event_query(never), RNL_NOT_READY);
+    expect_ok(rnl_event_release(never));
+    expect_ok(rnl_event_release(event));
+    expect_ok(rnl_stream_release(other));
+    expect_ok(rnl_stream_release(stream));
+}
+
+// A stream, reset after it skipped a wait for `promise` and one for work of
+// `other`, which waits for `promise`. More resets than are remembered follow.
+static rnl_stream reset_behind_waits(rnl_event promise, rnl_stream other)
+{
+    rnl_stream stream = suite_new_stream();
+    rnl_event event = suite_new_event();
+    expect_ok(rnl_enqueue_wait_event(other, promise));
+    expect_ok(rnl_enqueue_event_record(other, event));
+    for (int i = 0; i < 12; i++) {
+        rnl_event broken = new_promise();
+        expect_ok(rnl_enqueue_wait_event(stream, broken));
+        if (i == 0) {
+            expect_ok(rnl_enqueue_wait_event(stream, promise));
+            expect_ok(rnl_enqueue_wait_event(stream, event));
+        }
+        expect_ok(rnl_event_release(broken));
+        expect_error(rnl_stream_synchronize(stream, LIMIT_NS),
+                     RNL_ERROR_DEPENDENCY_FAILED, NULL);
+        expect_ok(rnl_stream_reset_and_wait(stream));
+    }
+    expect_ok(rnl_event_release(event));
+    return stream;
+}
+
+static void expect_well(rnl_stream stream)
+{
+    struct host_calls calls = {0, -1};
+    rnl_buffer buffer = suite_ints(4, 1);
+    expect_ok(rnl_enqueue_fill(stream, buffer, 0, 16, 2, 4));
+    expect_ok(rnl_enqueue_host_function(stream, count_host_call, &calls));
+    expect_ok(rnl_stream_synchronize(stream, LIMIT_NS));
+    assert_int_equal(calls.status, RNL_OK);
+    suite_expect_ints(buffer, 4, 2);
+    expect_ok(rnl_buffer_release(buffer));
+}
+
+RNL_TEST(a_wait_skipped_before_a_reset_fails_no_stream)
+{
+    rnl_event promise = new_promise();
+    suite_need(RNL_FEATURE_HOST_FUNCTIONS);
+    rnl_stream other = suite_new_stream();
+    rnl_stream stream = reset_behind_waits(promise, other);
+    expect_ok(rnl_event_release(promise));
+    expect_error(rnl_stream_synchronize(other, LIMIT_NS),
+                 RNL_ERROR_DEPENDENCY_FAILED, NULL);
+    expect_well(stream);
+    expect_ok(rnl_stream_release(other));
+    expect_ok(rnl_stream_release(stream));
+}
+
+// The stream waits no more for the promise, so this is no circle.
+RNL_TEST(a_stream_keeps_a_promise_whose_wait_it_skipped)
+{
+    rnl_event promise = new_promise();
+    suite_need(RNL_FEATURE_HOST_FUNCTIONS);
+    rnl_stream other = suite_new_stream();
+    rnl_stream stream = reset_behind_waits(promise, other);
+    expect_ok(rnl_enqueue_event_record(stream, promise));
+    expect_ok(rnl_stream_synchronize(other, LIMIT_NS));
+    expect_ok(rnl_event_synchronize(promise, LIMIT_NS));
+    expect_well(stream);
+    expect_ok(rnl_event_release(promise));
+    expect_ok(rnl_stream_release(other));
+    expect_ok(rnl_stream_release(stream));
+}
+
 RNL_TEST(other_streams_are_not_affected)
 {
     rnl_function bad = breaker(&launch_failed);

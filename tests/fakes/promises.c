@@ -1,4 +1,11 @@
 // Work behind a promise, on a driver: when it is given what.
+#include "core/backend.h"
+#include "core/object/handle.h"
+#include "core/object/object.h"
+#include "core/stream/failure.h"
+
+#include "backends/cudalike/timeline/timeline.h"
+
 #include "loaded.h"
 
 #include <pthread.h>
@@ -226,6 +233,146 @@ RNL_TEST(who_waits_for_who_waits_for_a_promise_costs_little)
     assert_ok(rnl_event_release(promise));
     assert_status(rnl_stream_synchronize(other, RNL_FOREVER),
                   RNL_ERROR_DEPENDENCY_FAILED);
+    make_promise();
+    end();
+}
+
+// --- Waits behind a failure --------------------------------------------------
+
+// stream_set_failure is wrapped: `held` holds who fails this stream.
+static struct stream *_Atomic held_stream;
+static struct fake_gate held;
+
+void __real_stream_set_failure(struct stream *failed, struct failure *failure,
+                               bool inherited);
+void __wrap_stream_set_failure(struct stream *failed, struct failure *failure,
+                               bool inherited);
+
+void __wrap_stream_set_failure(struct stream *failed, struct failure *failure,
+                               bool inherited)
+{
+    if (atomic_load(&held_stream) == failed)
+        fake_hold_call(&held);
+    __real_stream_set_failure(failed, failure, inherited);
+}
+
+static struct stream *find(rnl_stream handle)
+{
+    struct stream *found = (struct stream *)object_find(handle, OBJECT_STREAM);
+    assert_non_null(found);
+    return found;
+}
+
+// `stream` waits for `other`, and `other` for the promise.
+static void wait_behind(void)
+{
+    assert_ok(rnl_enqueue_wait_event(other, promise));
+    assert_ok(rnl_enqueue_wait_stream(stream, other));
+    fill(1);
+    assert_ok(rnl_enqueue_host_function(stream, fake_count, &told));
+}
+
+// Each query submits what may go.
+static void expect_nothing_goes(size_t before)
+{
+    for (int i = 0; i < 100; i++) {
+        assert_true(rnl_stream_query(other) != RNL_OK);
+        assert_true(rnl_stream_query(stream) != RNL_OK);
+    }
+    assert_int_equal(fills(), before);
+    assert_int_equal(told.count, 0);
+}
+
+static void *break_promise(void *broken)
+{
+    assert_ok(rnl_event_release(broken));
+    return NULL;
+}
+
+// The failure has reached `other` and is about to reach `stream`. The driver
+// has the wait of `other` that failed, since `third` is native. So only the
+// promise keeps `other` back.
+RNL_TEST(no_stream_skips_a_wait_before_its_dependents_are_told)
+{
+    rnl_event broken;
+    rnl_stream third;
+    void *native;
+    pthread_t thread;
+    begin();
+    assert_ok(rnl_event_create(context, RNL_EVENT_OPTIONS(.promise = true),
+                               &broken));
+    assert_ok(rnl_stream_create(context, NULL, &third));
+    assert_ok(rnl_stream_native(third, &native));
+    size_t before = fills();
+    assert_ok(rnl_enqueue_wait_event(third, broken));
+    assert_ok(rnl_enqueue_wait_stream(other, third));
+    wait_behind();
+    atomic_store(&held_stream, find(stream));
+    assert_int_equal(pthread_create(&thread, NULL, break_promise, broken), 0);
+    fake_await_entered(&held);
+    assert_status(rnl_stream_query(other), RNL_NOT_READY);
+    expect_nothing_goes(before);
+    atomic_store(&held.open, 1);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_status(rnl_stream_synchronize(stream, RNL_FOREVER),
+                  RNL_ERROR_DEPENDENCY_FAILED);
+    assert_int_equal(fills(), before);
+    assert_int_equal(told.count, 1);
+    assert_int_equal(told.status, RNL_ERROR_DEPENDENCY_FAILED);
+    assert_ok(rnl_stream_release(third));
+    end();
+}
+
+// As where a batch is refused: no operation of the stream's has failed.
+static void fail_in_core(struct stream *failed)
+{
+    struct blame blame = {.name = "batch"};
+    stream_set_failure(failed, failure_blame(failed, &blame,
+                                             RNL_ERROR_OUT_OF_MEMORY, "full"),
+                       false);
+}
+
+// What is recorded then notes the failure behind the last operation, which is a
+// wait here.
+RNL_TEST(a_failure_that_only_the_core_knows_skips_no_wait)
+{
+    rnl_stream third;
+    begin();
+    assert_ok(rnl_stream_create(context, NULL, &third));
+    size_t before = fills();
+    wait_behind();
+    struct stream *failed = find(other);
+    fail_in_core(failed);
+    expect_nothing_goes(before);
+    timeline_note_failure(failed, atomic_load(&failed->enqueued));
+    expect_nothing_goes(before);
+    assert_ok(rnl_enqueue_event_record(third, promise));
+    assert_ok(rnl_stream_synchronize(stream, RNL_FOREVER));
+    assert_int_equal(told.status, RNL_OK);
+    assert_ok(rnl_stream_reset_and_wait(other));
+    expect_filled(1);
+    assert_ok(rnl_stream_release(third));
+    end();
+}
+
+// As where another thread enqueues it during the reset.
+RNL_TEST(a_wait_that_a_reset_meets_may_still_fail)
+{
+    begin();
+    size_t before = fills();
+    wait_behind();
+    struct stream *failed = find(other);
+    fail_in_core(failed);
+    timeline_note_failure(failed, atomic_load(&failed->enqueued));
+    gpu_stream_reset(failed);
+    expect_nothing_goes(before);
+    assert_ok(rnl_event_release(promise));
+    assert_status(rnl_stream_synchronize(other, RNL_FOREVER),
+                  RNL_ERROR_DEPENDENCY_FAILED);
+    assert_status(rnl_stream_synchronize(stream, RNL_FOREVER),
+                  RNL_ERROR_DEPENDENCY_FAILED);
+    assert_int_equal(fills(), before);
+    assert_int_equal(told.status, RNL_ERROR_DEPENDENCY_FAILED);
     make_promise();
     end();
 }

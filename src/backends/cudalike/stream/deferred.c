@@ -7,7 +7,8 @@
 // So an operation behind a host function, or behind a copy of ordinary memory,
 // is deferred until the host is done. A wait for an event is deferred until its
 // record is submitted, and a wait for a promise until the promise is kept or
-// broken. The driver only gets work that proceeds without the host.
+// broken. The driver only gets work that proceeds without the host. A stream
+// that has failed skips the waits behind the failure.
 //
 // A graph launch, and other users of the native stream, need all work in the
 // driver at once. Then everything is submitted, and the driver itself waits for
@@ -129,8 +130,9 @@ int deferred_marker_submit(struct stream *stream, struct op *op)
     int code = 0;
     if (!lost && op->kind == OP_TIMESTAMP)
         code = call_of(gpu)->event_record(marker->event, handle);
+    // A marker that is still pending belongs to a wait that the stream skips.
     if (!lost && op->kind == OP_WAIT && !atomic_load(&marker->done) &&
-        !is_own(stream, marker)) {
+        !atomic_load(&marker->pending) && !is_own(stream, marker)) {
         stream_leave_fence_locked(stream);
         code = call_of(gpu)->stream_wait_event(handle, marker->event, 0);
     }
@@ -155,7 +157,8 @@ static bool waits_for_others(struct stream *stream, const struct op *op)
 {
     return op->kind == OP_WAIT && atomic_load(&op_marker(op)->pending) &&
            !deferred_is_for_host(op) && !is_own(stream, op_marker(op)) &&
-           !context_is_lost(stream_context(stream));
+           !context_is_lost(stream_context(stream)) &&
+           !stream_skips_wait(stream, op->sequence);
 }
 
 bool deferred_may_submit_locked(struct stream *stream, const struct op *op)
@@ -201,11 +204,11 @@ static size_t room_locked(const struct gpu_stream *own)
 }
 
 // Returns the marker that the oldest deferred op waits for, or NULL.
-static struct marker *awaited_locked(const struct gpu_stream *own)
+static struct marker *awaited_locked(struct stream *stream)
 {
-    ASSERT(lock_is_held(&own->lock));
-    const struct op *op = own->deferred;
-    return op && op->kind == OP_WAIT ? op_marker(op) : NULL;
+    ASSERT(lock_is_held(&gpu_stream_of(stream)->lock));
+    const struct op *op = gpu_stream_of(stream)->deferred;
+    return op && waits_for_others(stream, op) ? op_marker(op) : NULL;
 }
 
 bool deferred_only_writes(const struct op *op)
@@ -286,9 +289,8 @@ static void submit_all(struct stream *stream, const struct marker *until,
     while (stream_defers_locked(stream) &&
            (!until || atomic_load(&until->pending))) {
         host_queue_await_locked(stream);
-        struct marker *marker = awaited_locked(own);
-        bool promise =
-            marker && marker->promise && atomic_load(&marker->pending);
+        struct marker *marker = awaited_locked(stream);
+        bool promise = marker && marker->promise;
         struct stream *other =
             marker && !promise ? recorder_of(marker) : NULL;
         if (promise)

@@ -39,6 +39,12 @@ struct failure *promise_failure(struct event *event, struct stream *stream)
     return failure_blame(stream, &blame, RNL_ERROR_DEPENDENCY_FAILED, message);
 }
 
+// True if the stream skipped the wait because of a failure, and was reset.
+static bool was_skipped(const struct waiter *waiter)
+{
+    return timeline_was_reset(stream_timeline(waiter->stream), waiter->at);
+}
+
 // --- Keeping and breaking promises ------------------------------------------
 
 // Releases the streams that wait for the promise. `stream` keeps the promise;
@@ -65,7 +71,7 @@ static bool waits_locked(const struct gpu_event *own,
 {
     ASSERT(lock_is_held(&own->lock));
     const struct waiter *waiter = own->waiters;
-    while (waiter && waiter->stream != stream)
+    while (waiter && (waiter->stream != stream || was_skipped(waiter)))
         waiter = waiter->next;
     return waiter != NULL;
 }
@@ -108,7 +114,7 @@ static rnl_status tell_waiters(struct event *event, struct waiter *waiters,
     rnl_status status = RNL_OK;
     struct event_point point = gpu_event_point(event);
     for (struct waiter *waiter = waiters; waiter; waiter = waiter->next) {
-        if (waiter->stream == stream)
+        if (waiter->stream == stream || was_skipped(waiter))
             continue;
         struct failure *failure = stream_get_failure(stream);
         if (failure)
@@ -172,8 +178,10 @@ void gpu_event_break(struct event *event)
         own->waiters = NULL;
     lock_give(&own->lock);
     for (struct waiter *waiter = waiters; waiter; waiter = waiter->next)
-        timeline_fail(waiter->stream, promise_failure(event, waiter->stream),
-                      waiter->at, true);
+        if (!was_skipped(waiter))
+            timeline_fail(waiter->stream,
+                          promise_failure(event, waiter->stream), waiter->at,
+                          true);
     if (marker)
         let_on(marker, NULL, waiters);
     marker_drop(event->object.context, marker);

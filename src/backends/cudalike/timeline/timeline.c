@@ -5,6 +5,7 @@
 #include "backends/cudalike/timeline/device_lost.h"
 #include "backends/cudalike/timeline/gpu_stream.h"
 #include "backends/cudalike/timeline/marker.h"
+#include "backends/cudalike/timeline/progress.h"
 #include "backends/cudalike/timeline/retire.h"
 
 #include <stdio.h>
@@ -180,6 +181,10 @@ void timeline_close(struct stream *stream)
 
 // --- Failures ----------------------------------------------------------------
 
+// The calls of timeline_fail under way. While there is none, every failure of a
+// stream has reached the stream's dependents.
+static _Atomic uint32_t telling;
+
 static struct failure *failure_locked(struct timeline *timeline,
                                       uint64_t value)
 {
@@ -244,14 +249,38 @@ static void take_dependents_locked(struct timeline *timeline, uint64_t at,
     }
 }
 
+// An operation enqueued during the reset may be in the span but not submitted
+// yet. Such an operation may still fail.
+static bool was_reset_locked(const struct timeline *timeline, uint64_t at)
+{
+    ASSERT(lock_is_held(&timeline->lock));
+    return at <= timeline->history.newest.to &&
+           at <= atomic_load(&timeline->submitted);
+}
+
+bool timeline_was_reset(struct timeline *timeline, uint64_t at)
+{
+    lock_take(&timeline->lock);
+    bool was_reset = was_reset_locked(timeline, at);
+    lock_give(&timeline->lock);
+    return was_reset;
+}
+
+// A wait that a failed stream skipped stays registered. So what the stream
+// waited for may still fail, after a reset of the stream.
 static void fail_one(struct stream *stream, struct failure *failure,
                      uint64_t at, bool inherited, struct dependent **list)
 {
     struct timeline *timeline = stream_timeline(stream);
     lock_take(&timeline->lock);
-    set_failure_locked(timeline, failure, at);
-    take_dependents_locked(timeline, at, list);
+    bool too_late = inherited && was_reset_locked(timeline, at);
+    if (!too_late) {
+        set_failure_locked(timeline, failure, at);
+        take_dependents_locked(timeline, at, list);
+    }
     lock_give(&timeline->lock);
+    if (too_late)
+        return;
     atomic_fetch_add(&failure->references, 1);
     stream_set_failure(stream, failure, inherited);
 }
@@ -260,6 +289,7 @@ void timeline_fail(struct stream *stream, struct failure *failure, uint64_t at,
                    bool inherited)
 {
     struct dependent *list = NULL;
+    atomic_fetch_add(&telling, 1);
     fail_one(stream, failure, at, inherited, &list);
     while (list) {
         struct dependent *dependent = list;
@@ -268,6 +298,8 @@ void timeline_fail(struct stream *stream, struct failure *failure, uint64_t at,
         fail_one(dependent->stream, failure, dependent->at, true, &list);
         drop_dependents(dependent);
     }
+    COUNT_DOWN(&telling);
+    progress_wake();  // the streams may skip waits now
     failure_unref(failure);
 }
 
@@ -335,6 +367,15 @@ bool stream_leaves_out(struct stream *stream, uint64_t sequence)
            (atomic_load(&stream->failure) &&
             sequence >=
                 atomic_load(&stream_timeline(stream)->failed_from));
+}
+
+// A failure that only the core has noted has no `failed_from`, so the stream
+// skips nothing. The order of the two loads matters: timeline_fail counts
+// itself before the failure.
+bool stream_skips_wait(struct stream *stream, uint64_t sequence)
+{
+    uint64_t from = atomic_load(&stream_timeline(stream)->failed_from);
+    return from != 0 && sequence > from && atomic_load(&telling) == 0;
 }
 
 void stream_refuse_late(struct stream *stream, const struct op *op, int code)

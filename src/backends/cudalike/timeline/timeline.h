@@ -107,6 +107,10 @@ bool timeline_depend(struct point point, struct stream *stream, uint64_t at);
 void timeline_fail(struct stream *stream, struct failure *failure, uint64_t at,
                    bool inherited);
 
+// True if the stream was reset behind operation `at`. Then the failure of
+// another stream comes too late for the operation.
+bool timeline_was_reset(struct timeline *timeline, uint64_t at);
+
 // If the core failed the stream, notes that, from operation `at` on.
 void timeline_note_failure(struct stream *stream, uint64_t at);
 
@@ -121,6 +125,9 @@ rnl_status stream_depend(struct stream *stream, struct point point,
 // True if the operation is skipped: the device is lost, or the operation or an
 // earlier operation failed.
 bool stream_leaves_out(struct stream *stream, uint64_t sequence);
+// True if the stream need not wait at the operation: an earlier operation
+// failed, and all dependents have been told.
+bool stream_skips_wait(struct stream *stream, uint64_t sequence);
 // Fails the stream: the driver refused the operation after the call returned.
 void stream_refuse_late(struct stream *stream, const struct op *op, int code);
 
