@@ -412,6 +412,27 @@ RNL_TEST(a_stream_keeps_a_promise_whose_wait_it_skipped)
     expect_ok(rnl_stream_release(stream));
 }
 
+RNL_TEST(a_failed_stream_records_a_promise_whose_wait_it_skipped)
+{
+    rnl_event broken = new_promise(), promise = new_promise();
+    suite_need(RNL_FEATURE_HOST_FUNCTIONS);
+    rnl_stream stream = suite_new_stream(), other = suite_new_stream();
+    expect_ok(rnl_enqueue_wait_event(stream, broken));
+    expect_ok(rnl_enqueue_wait_event(stream, promise));
+    expect_ok(rnl_enqueue_wait_event(other, promise));
+    expect_ok(rnl_event_release(broken));
+    expect_error(rnl_stream_synchronize(stream, LIMIT_NS),
+                 RNL_ERROR_DEPENDENCY_FAILED, NULL);
+    expect_ok(rnl_enqueue_event_record(stream, promise));
+    expect_error(rnl_event_synchronize(promise, LIMIT_NS),
+                 RNL_ERROR_DEPENDENCY_FAILED, NULL);
+    expect_error(rnl_stream_synchronize(other, LIMIT_NS),
+                 RNL_ERROR_DEPENDENCY_FAILED, NULL);
+    expect_ok(rnl_event_release(promise));
+    expect_ok(rnl_stream_release(other));
+    expect_ok(rnl_stream_release(stream));
+}
+
 RNL_TEST(other_streams_are_not_affected)
 {
     rnl_function bad = breaker(&launch_failed);

@@ -39,10 +39,12 @@ struct failure *promise_failure(struct event *event, struct stream *stream)
     return failure_blame(stream, &blame, RNL_ERROR_DEPENDENCY_FAILED, message);
 }
 
-// True if the stream skipped the wait because of a failure, and was reset.
+// True if the wait of a promise not yet kept or broken is over: the stream had
+// failed and skipped the wait.
 static bool was_skipped(const struct waiter *waiter)
 {
-    return timeline_was_reset(stream_timeline(waiter->stream), waiter->at);
+    return point_is_reached(
+        (struct point){stream_timeline(waiter->stream), waiter->at});
 }
 
 // --- Keeping and breaking promises ------------------------------------------
@@ -243,13 +245,14 @@ static rnl_status wait_for(struct stream *stream, struct event *event)
     struct marker *marker = add_waiter(own, waiter);
     rnl_status status =
         marker ? stream_wait_marker_locked(stream, marker) : RNL_OK;
+    // The next operation gets the number of a refused wait.
+    if (status != RNL_OK)
+        take_waiter_back(own, waiter);
     stream_give_wait(stream);
     if (!marker) {
         waiters_drop(waiter);
         return gpu_event_join(stream, event);
     }
-    if (status != RNL_OK)
-        take_waiter_back(own, waiter);
     marker_drop(event->object.context, marker);
     return status;
 }

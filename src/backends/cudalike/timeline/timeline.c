@@ -73,6 +73,7 @@ static void empty(struct timeline *timeline)
     atomic_store(&timeline->failed_from, 0);
     atomic_store(&timeline->fallible, 0);
     atomic_store(&timeline->has_history, false);
+    timeline->reset_at = 0;
     lock_give(&timeline->lock);
 }
 
@@ -181,10 +182,6 @@ void timeline_close(struct stream *stream)
 
 // --- Failures ----------------------------------------------------------------
 
-// The calls of timeline_fail under way. While there is none, every failure of a
-// stream has reached the stream's dependents.
-static _Atomic uint32_t telling;
-
 static struct failure *failure_locked(struct timeline *timeline,
                                       uint64_t value)
 {
@@ -249,31 +246,15 @@ static void take_dependents_locked(struct timeline *timeline, uint64_t at,
     }
 }
 
-// An operation enqueued during the reset may be in the span but not submitted
-// yet. Such an operation may still fail.
-static bool was_reset_locked(const struct timeline *timeline, uint64_t at)
-{
-    ASSERT(lock_is_held(&timeline->lock));
-    return at <= timeline->history.newest.to &&
-           at <= atomic_load(&timeline->submitted);
-}
-
-bool timeline_was_reset(struct timeline *timeline, uint64_t at)
-{
-    lock_take(&timeline->lock);
-    bool was_reset = was_reset_locked(timeline, at);
-    lock_give(&timeline->lock);
-    return was_reset;
-}
-
 // A wait that a failed stream skipped stays registered. So what the stream
 // waited for may still fail, after a reset of the stream.
 static void fail_one(struct stream *stream, struct failure *failure,
                      uint64_t at, bool inherited, struct dependent **list)
 {
     struct timeline *timeline = stream_timeline(stream);
+    atomic_fetch_add(&timeline->telling, 1);
     lock_take(&timeline->lock);
-    bool too_late = inherited && was_reset_locked(timeline, at);
+    bool too_late = inherited && at <= timeline->reset_at;
     if (!too_late) {
         set_failure_locked(timeline, failure, at);
         take_dependents_locked(timeline, at, list);
@@ -285,21 +266,25 @@ static void fail_one(struct stream *stream, struct failure *failure,
     stream_set_failure(stream, failure, inherited);
 }
 
+// To drop a stream may take long, so that comes last.
 void timeline_fail(struct stream *stream, struct failure *failure, uint64_t at,
                    bool inherited)
 {
-    struct dependent *list = NULL;
-    atomic_fetch_add(&telling, 1);
+    struct dependent *list = NULL, *told = NULL;
     fail_one(stream, failure, at, inherited, &list);
     while (list) {
         struct dependent *dependent = list;
         list = dependent->next;
-        dependent->next = NULL;
+        dependent->next = told;
+        told = dependent;
         fail_one(dependent->stream, failure, dependent->at, true, &list);
-        drop_dependents(dependent);
     }
-    COUNT_DOWN(&telling);
+    COUNT_DOWN(&stream_timeline(stream)->telling);
+    for (struct dependent *dependent = told; dependent;
+         dependent = dependent->next)
+        COUNT_DOWN(&stream_timeline(dependent->stream)->telling);
     progress_wake();  // the streams may skip waits now
+    drop_dependents(told);
     failure_unref(failure);
 }
 
@@ -374,8 +359,10 @@ bool stream_leaves_out(struct stream *stream, uint64_t sequence)
 // itself before the failure.
 bool stream_skips_wait(struct stream *stream, uint64_t sequence)
 {
-    uint64_t from = atomic_load(&stream_timeline(stream)->failed_from);
-    return from != 0 && sequence > from && atomic_load(&telling) == 0;
+    const struct timeline *timeline = stream_timeline(stream);
+    uint64_t from = atomic_load(&timeline->failed_from);
+    return from != 0 && sequence > from &&
+           atomic_load(&timeline->telling) == 0;
 }
 
 void stream_refuse_late(struct stream *stream, const struct op *op, int code)
@@ -455,6 +442,7 @@ static struct failure_span *end_failure_locked(struct stream *stream,
         failure_unref(span.failure);
     }
     atomic_store(&timeline->failed_from, 0);
+    timeline->reset_at = atomic_load(&timeline->completed);
     stream_clear_failure(stream);
     lock_give(&timeline->lock);
     return surplus;

@@ -33,9 +33,13 @@ struct timeline {
     _Atomic uint64_t failed_from; // the first failed operation; 0: none
     _Atomic uint64_t fallible;    // the last that may yet fail; 0: none
     _Atomic bool has_history;     // a reset has ended a failure
+    _Atomic uint32_t telling;     // calls of timeline_fail that may still have
+                                  // to tell dependents
     struct lock lock;             // guards all below, and changes of the above
     struct failure *failure;      // from `failed_from` on
     struct failure_history history;
+    uint64_t reset_at;            // completed at the last reset: no failure of
+                                  // another stream counts up to here
     struct dependent *dependents;
     struct retired *_Atomic retired;  // by value (retire.h); also read without
                                       // the lock
@@ -107,10 +111,6 @@ bool timeline_depend(struct point point, struct stream *stream, uint64_t at);
 void timeline_fail(struct stream *stream, struct failure *failure, uint64_t at,
                    bool inherited);
 
-// True if the stream was reset behind operation `at`. Then the failure of
-// another stream comes too late for the operation.
-bool timeline_was_reset(struct timeline *timeline, uint64_t at);
-
 // If the core failed the stream, notes that, from operation `at` on.
 void timeline_note_failure(struct stream *stream, uint64_t at);
 
@@ -126,7 +126,7 @@ rnl_status stream_depend(struct stream *stream, struct point point,
 // earlier operation failed.
 bool stream_leaves_out(struct stream *stream, uint64_t sequence);
 // True if the stream need not wait at the operation: an earlier operation
-// failed, and all dependents have been told.
+// failed, and all that depend on the stream have been told.
 bool stream_skips_wait(struct stream *stream, uint64_t sequence);
 // Fails the stream: the driver refused the operation after the call returned.
 void stream_refuse_late(struct stream *stream, const struct op *op, int code);
