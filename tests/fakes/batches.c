@@ -1,6 +1,9 @@
 // Batched streams on the driver: what goes together, and what it costs.
 #include "loaded.h"
 
+#include <runnel/interop.h>
+
+#include <sched.h>
 #include <stdatomic.h>
 
 enum { COUNT = 16 };
@@ -259,6 +262,38 @@ RNL_TEST(a_refused_host_function_is_called_with_the_failure)
                   RNL_ERROR_INVALID_ARGUMENT);
     assert_int_equal(called, RNL_ERROR_INVALID_ARGUMENT);
     fake_fail("cuStreamWriteValue32", 0, 0, 0);
+    end();
+}
+
+// The progress thread has the copy at that time, and calls the function behind
+// it.
+RNL_TEST(a_host_function_that_is_refused_behind_a_copy_waits_for_it)
+{
+    enum { BYTES = 4 << 20 };
+    static char values[BYTES];
+    static struct fake_gate gate;
+    _Atomic int called = 0;
+    rnl_buffer large;
+    void *native;
+    begin();
+    assert_ok(rnl_stream_native(stream, &native));
+    assert_ok(rnl_buffer_create(context, BYTES, NULL, &large));
+    fake_meet("cuMemcpyAsync", fake_hold_call, &gate);
+    fake_fail("cuStreamWriteValue32", 2, 1, 1);
+    assert_ok(rnl_enqueue_copy_to_buffer(stream, large, 0, values, BYTES));
+    assert_ok(rnl_enqueue_host_function(stream, note_status, (void *)&called));
+    assert_status(rnl_stream_flush(stream), RNL_ERROR_INVALID_ARGUMENT);
+    fake_await_entered(&gate);
+    for (int i = 0; i < 1000; i++) {
+        assert_int_equal(called, 0);
+        sched_yield();
+    }
+    atomic_store(&gate.open, 1);
+    assert_status(rnl_stream_synchronize(stream, RNL_FOREVER),
+                  RNL_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(called, RNL_ERROR_INVALID_ARGUMENT);
+    fake_fail("cuStreamWriteValue32", 0, 0, 0);
+    assert_ok(rnl_buffer_release(large));
     end();
 }
 

@@ -347,3 +347,45 @@ RNL_TEST(in_a_stream_that_others_capture_no_mark_is_left)
     let_go(4);
     close_all();
 }
+
+// --- Spare plans -------------------------------------------------------------
+
+enum { SPARES = 12, EXECS = SPARES + 2 };
+
+static size_t plans_made(void)
+{
+    return fake_calls("cuGraphInstantiateWithFlags");
+}
+
+// Exchanges the graphs from `first` on. Expects so many new ones of the
+// driver's.
+static void exchange_all(const rnl_graph_exec *execs, size_t first,
+                         size_t expected)
+{
+    size_t before = plans_made();
+    for (size_t i = first; i < EXECS; i++) {
+        exec = execs[i];
+        exchange();
+    }
+    assert_int_equal(plans_made() - before, expected);
+}
+
+// A graph with a spare plan needs no new one to go back.
+RNL_TEST(a_context_keeps_a_dozen_spare_plans)
+{
+    rnl_graph_exec execs[EXECS];
+    open_all();
+    execs[0] = exec;
+    for (size_t i = 1; i < EXECS; i++)
+        execs[i] = open_another();
+    exchange_all(execs, 0, EXECS);
+    exchange_all(execs, 0, EXECS - SPARES);
+    for (size_t i = 0; i < EXECS - SPARES; i++)
+        assert_ok(rnl_graph_exec_release(execs[i]));
+    exchange_all(execs, SPARES, EXECS - SPARES);  // there is room for theirs now
+    exchange_all(execs, EXECS - SPARES, 0);
+    for (size_t i = EXECS - SPARES + 1; i < EXECS; i++)
+        assert_ok(rnl_graph_exec_release(execs[i]));
+    exec = execs[EXECS - SPARES];
+    close_all();
+}

@@ -5,10 +5,12 @@
 #include "base/thread.h"
 #include "shared_gate.h"
 
+#include <dlfcn.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -76,4 +78,51 @@ RNL_TEST(a_fork_waits_for_what_is_being_loaded)
     pthread_join(forker, NULL);
     assert_true(atomic_load(&over_at_fork));
     load(NULL);
+}
+
+// dlsym is wrapped: who looks for HELD has the lock until the gate opens.
+#define HELD "held"
+static struct shared_gate lookup;
+
+void *__real_dlsym(void *library, const char *name);
+void *__wrap_dlsym(void *library, const char *name);
+
+void *__wrap_dlsym(void *library, const char *name)
+{
+    if (strcmp(name, HELD) == 0) {
+        atomic_store(&lookup.begun, true);
+        await(&lookup.open);
+    }
+    return __real_dlsym(library, name);
+}
+
+static void *look_for(void *name)
+{
+    return dynlib_symbol(RTLD_DEFAULT, name);
+}
+
+// The fork loses patience. The thread with the lock is not in the child.
+RNL_TEST(a_forked_child_loads_while_its_parent_does)
+{
+    static const struct fork_hooks hooks = {
+        dynlib_before_fork, dynlib_after_fork_in_parent,
+        dynlib_after_fork_in_child};
+    atomic_bool noticed = false;
+    pthread_t loader;
+    void *found;
+    int status;
+    assert_true(thread_notice_forks(&noticed, &hooks));
+    assert_int_equal(pthread_create(&loader, NULL, look_for, HELD), 0);
+    await(&lookup.begun);
+    pid_t child = test_fork();
+    if (child == 0) {
+        alarm(10);
+        _exit(look_for("malloc") == NULL);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    atomic_store(&lookup.open, true);
+    pthread_join(loader, &found);
+    assert_null(found);
+    assert_non_null(look_for("malloc"));
 }
