@@ -592,8 +592,9 @@ rnl_status stream_defer_marker_locked(struct stream *stream, enum op_kind kind,
     return RNL_OK;
 }
 
-rnl_status stream_wait_marker_locked(struct stream *stream,
-                                     struct marker *marker)
+// Inline in stream_wait_marker, which comes with each wait for an event.
+static inline rnl_status wait_marker_locked(struct stream *stream,
+                                            struct marker *marker)
 {
     ASSERT(lock_is_held(&gpu_stream_of(stream)->lock));
     rnl_status status = progress_watch_locked(stream);
@@ -605,6 +606,12 @@ rnl_status stream_wait_marker_locked(struct stream *stream,
     return code == 0 ? RNL_OK
                      : driver_fail(stream_context(stream), code,
                                    "to let a stream wait");
+}
+
+rnl_status stream_wait_marker_locked(struct stream *stream,
+                                     struct marker *marker)
+{
+    return wait_marker_locked(stream, marker);
 }
 
 void stream_give_wait(struct stream *stream)
@@ -621,7 +628,7 @@ rnl_status stream_wait_marker(struct stream *stream, struct marker *marker,
                               uint64_t *out_at)
 {
     lock_take(&gpu_stream_of(stream)->lock);
-    rnl_status status = stream_wait_marker_locked(stream, marker);
+    rnl_status status = wait_marker_locked(stream, marker);
     if (status == RNL_OK)
         *out_at = atomic_load(&stream->enqueued);
     stream_give_wait(stream);
