@@ -92,41 +92,24 @@ static void add_times(struct difference *d, LLVMValueRef value,
         add_value(d, value, term);
 }
 
-static void add_address(struct difference *d, LLVMValueRef at, struct term term)
-{
-    LLVMTypeRef type = LLVMGetGEPSourceElementType(at);
-    add_value(d, LLVMGetOperand(at, 0), term);
-    for (int i = 1; i < LLVMGetNumOperands(at); i++) {
-        struct step step = address_step(d->layout, at, i, &type);
-        struct term bytes = term;
-        bytes.times *= step.unit;
-        if (step.index)
-            add_times(d, step.index, term, step.unit);
-        else if (step.unit)
-            add_term(d, &bytes);
-    }
-}
-
+// False if the value is no sum or product.
 static bool add_operation(struct difference *d, LLVMValueRef value,
                           struct term term)
 {
-    int64_t number;
-    LLVMValueRef left = LLVMGetOperand(value, 0);
-    LLVMValueRef right = LLVMGetOperand(value, 1);
-    LLVMOpcode opcode = LLVMGetInstructionOpcode(value);
-    if (opcode == LLVMAdd || opcode == LLVMSub ||
-        (opcode == LLVMOr && LLVMGetIsDisjoint(value))) {
-        add_value(d, left, term);
-        add_times(d, right, term, opcode == LLVMSub ? UINT64_MAX : 1);
-        return true;
-    }
-    if (opcode == LLVMShl && constant_of(right, &number) && number < 64) {
-        add_times(d, left, term, UINT64_C(1) << number);
-        return true;
-    }
-    if (opcode == LLVMMul)
+    struct linear_form form;
+    if (LLVMIsABinaryOperator(value) &&
+        LLVMGetInstructionOpcode(value) == LLVMMul) {
         add_product(d, value, term);
-    return opcode == LLVMMul;
+        return true;
+    }
+    if (!linear_form_of(d->layout, value, &form))
+        return false;
+    for (unsigned i = 0; i < form.count; i++)
+        add_times(d, form.terms[i].value, term, (uint64_t)form.terms[i].times);
+    term.times *= (uint64_t)form.constant;
+    if (term.times != 0)
+        add_term(d, &term);
+    return true;
 }
 
 static bool is_wide(LLVMValueRef value)
@@ -154,9 +137,7 @@ static void add_value(struct difference *d, LLVMValueRef value,
         term.times *= (uint64_t)number;
         if (term.times != 0)
             add_term(d, &term);
-    } else if (LLVMIsAGetElementPtrInst(value)) {
-        add_address(d, value, term);
-    } else if (!is_wide(value) || !LLVMIsABinaryOperator(value) ||
+    } else if (!(is_wide(value) || LLVMIsAGetElementPtrInst(value)) ||
                !add_operation(d, value, term)) {
         add_factor(d, is_wide(value) && is_widened(value)
                           ? LLVMGetOperand(value, 0) : value, term);
@@ -215,15 +196,9 @@ LLVMValueRef difference_add(const struct difference *d, LLVMBuilderRef b,
 
 bool address_offset(LLVMTargetDataRef layout, LLVMValueRef at, int64_t *offset)
 {
-    LLVMTypeRef type = LLVMGetGEPSourceElementType(at);
-    int64_t bytes = 0;
-    for (int i = 1; i < LLVMGetNumOperands(at); i++) {
-        struct step step = address_step(layout, at, i, &type);
-        int64_t index = 1;
-        if (step.index && !constant_of(step.index, &index))
-            return false;
-        bytes += index * (int64_t)step.unit;
-    }
-    *offset += bytes;
+    struct linear_form form;
+    if (!linear_form_of(layout, at, &form) || form.count != 1)
+        return false;
+    *offset += form.constant;
     return true;
 }

@@ -107,6 +107,29 @@ struct step {
 struct step address_step(LLVMTargetDataRef layout, LLVMValueRef at, int i,
                          LLVMTypeRef *type);
 
+// --- linear_form.c: sums of operands times constants -------------------------
+
+// constant + the sum of times * value, modulo 2 to the power of the width of
+// the instruction; bytes for a getelementptr, whose first term is its base.
+enum { LINEAR_TERMS = 8 };
+struct linear_form {
+    struct linear_term {
+        LLVMValueRef value;
+        int64_t times;
+    } terms[LINEAR_TERMS];
+    unsigned count;
+    int64_t constant;
+};
+// Reads an add, sub or disjoint or, a mul or shl by a constant, or a
+// getelementptr. False for another value, and for too many terms. Terms are in
+// the order of operands and may be alike; no term of a sum is a constant.
+bool linear_form_of(LLVMTargetDataRef layout, LLVMValueRef value,
+                    struct linear_form *form);
+// Whether the cast of a number that has a form is the form of the casts of its
+// terms. An index without a cast (0) is widened by its getelementptr unless the
+// index has 64 bits.
+bool linear_form_extends(LLVMValueRef value, LLVMOpcode cast);
+
 // Sums and products of differences. FAR stands for unknown or too large.
 #define FAR INT64_MAX
 static inline int64_t far_sum(int64_t one, int64_t other)
