@@ -77,26 +77,14 @@ static void find_uses(struct layout *w)
 
 // --- Addresses ---------------------------------------------------------------
 
-// The bytes that an index counts; a constant number of them is added.
-static uint64_t step_of(const struct layout *w, LLVMValueRef address, int i,
-                        LLVMTypeRef *type, uint64_t *bytes)
-{
-    struct step step = address_step(w->kernel->layout, address, i, type);
-    int64_t number = 1;
-    if (step.index && !constant_of(step.index, &number))
-        return step.unit;
-    *bytes += (uint64_t)number * step.unit;
-    return 0;
-}
-
 static bool counts_elements(const struct layout *w, LLVMValueRef address)
 {
-    LLVMTypeRef type = LLVMGetGEPSourceElementType(address);
-    uint64_t bytes = 0;
-    bool whole = true;
-    for (int i = 1; i < LLVMGetNumOperands(address); i++)
-        whole &= step_of(w, address, i, &type, &bytes) % w->size == 0;
-    return whole && bytes % w->size == 0;
+    struct linear_form form;
+    bool whole = linear_form_of(w->kernel->layout, address, &form) &&
+                 (uint64_t)form.constant % w->size == 0;
+    for (unsigned i = 1; whole && i < form.count; i++)
+        whole = (uint64_t)form.terms[i].times % w->size == 0;
+    return whole;
 }
 
 static bool all_count_elements(const struct layout *w)
@@ -118,22 +106,22 @@ static LLVMTypeRef row_of(const struct layout *w)
 static LLVMValueRef elements_of(const struct layout *w, LLVMBuilderRef b,
                                 LLVMValueRef address)
 {
-    LLVMTypeRef type = LLVMGetGEPSourceElementType(address);
     LLVMTypeRef wide = LLVMInt64TypeInContext(w->kernel->context);
     LLVMValueRef sum = NULL;
-    uint64_t bytes = 0;
-    for (int i = 1; i < LLVMGetNumOperands(address); i++) {
-        uint64_t step = step_of(w, address, i, &type, &bytes) / w->size;
+    struct linear_form form;
+    linear_form_of(w->kernel->layout, address, &form);
+    for (unsigned i = 1; i < form.count; i++) {
+        uint64_t step = (uint64_t)form.terms[i].times / w->size;
         if (step == 0)
             continue;
-        LLVMValueRef index = LLVMBuildIntCast2(
-            b, LLVMGetOperand(address, (unsigned)i), wide, true, "");
+        LLVMValueRef index = LLVMBuildIntCast2(b, form.terms[i].value, wide,
+                                               true, "");
         if (step > 1)
             index = LLVMBuildMul(b, index, LLVMConstInt(wide, step, 0), "");
         sum = sum ? LLVMBuildAdd(b, sum, index, "") : index;
     }
-    LLVMValueRef first =
-        LLVMConstInt(wide, (uint64_t)((int64_t)bytes / (int64_t)w->size), 0);
+    LLVMValueRef first = LLVMConstInt(
+        wide, (uint64_t)(form.constant / (int64_t)w->size), 0);
     return sum ? LLVMBuildAdd(b, sum, first, "") : first;
 }
 
