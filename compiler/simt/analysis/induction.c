@@ -57,16 +57,13 @@ static int64_t growth_of_slot(struct induction *w, const struct slot *slot)
     return growth;
 }
 
-static int64_t growth_of_address(struct induction *w, LLVMValueRef at)
+static int64_t growth_of_form(struct induction *w,
+                              const struct linear_form *form)
 {
-    LLVMTypeRef type = LLVMGetGEPSourceElementType(at);
-    int64_t all = growth_of(w, LLVMGetOperand(at, 0));
-    for (int i = 1; i < LLVMGetNumOperands(at); i++) {
-        struct step step = address_step(w->kernel->layout, at, i, &type);
-        if (step.index)
-            all = far_sum(all, far_product(growth_of(w, step.index),
-                                   (int64_t)step.unit));
-    }
+    int64_t all = 0;
+    for (unsigned i = 0; i < form->count; i++)
+        all = far_sum(all, far_product(growth_of(w, form->terms[i].value),
+                                       form->terms[i].times));
     return all;
 }
 
@@ -80,16 +77,9 @@ static int64_t growth_of_other(struct induction *w, LLVMValueRef value)
                ? FAR : 0;
 }
 
-static int64_t growth_of_sum(struct induction *w, LLVMValueRef value,
-                             int64_t sign)
-{
-    return far_sum(growth_of(w, LLVMGetOperand(value, 0)),
-                   far_product(growth_of(w, LLVMGetOperand(value, 1)), sign));
-}
-
 static int64_t growth_of(struct induction *w, LLVMValueRef value)
 {
-    int64_t number;
+    struct linear_form form;
     const struct slot *slot = slots_loaded(w->kernel, value);
     if (w->looks++ > LOOKS_MOST)
         return FAR;
@@ -98,20 +88,13 @@ static int64_t growth_of(struct induction *w, LLVMValueRef value)
     if (!LLVMIsAInstruction(value) || !is_inside(w, value))
         return 0;
     switch (LLVMGetInstructionOpcode(value)) {
-    case LLVMGetElementPtr:
-        return growth_of_address(w, value);
     case LLVMSExt: case LLVMZExt: case LLVMTrunc: case LLVMFreeze:
         return growth_of(w, LLVMGetOperand(value, 0));
-    case LLVMAdd:
-        return growth_of_sum(w, value, 1);
-    case LLVMSub:
-        return growth_of_sum(w, value, -1);
-    case LLVMMul:
-        if (constant_of(LLVMGetOperand(value, 1), &number))
-            return far_product(growth_of(w, LLVMGetOperand(value, 0)), number);
+    case LLVMShl: case LLVMOr:
         return growth_of_other(w, value);
     default:
-        return growth_of_other(w, value);
+        return linear_form_of(w->kernel->layout, value, &form)
+                   ? growth_of_form(w, &form) : growth_of_other(w, value);
     }
 }
 
