@@ -36,16 +36,12 @@ static int64_t slope_of_any(struct slopes *s, LLVMValueRef value)
     return 0;
 }
 
-static int64_t slope_of_address(struct slopes *s, LLVMValueRef at)
+static int64_t slope_of_form(struct slopes *s, const struct linear_form *form)
 {
-    LLVMTypeRef type = LLVMGetGEPSourceElementType(at);
-    int64_t all = slope_of(s, LLVMGetOperand(at, 0));
-    for (int i = 1; i < LLVMGetNumOperands(at); i++) {
-        struct step step = address_step(s->layout, at, i, &type);
-        if (step.index)
-            all = far_sum(all, far_product(slope_of(s, step.index),
-                                   (int64_t)step.unit));
-    }
+    int64_t all = 0;
+    for (unsigned i = 0; i < form->count; i++)
+        all = far_sum(all, far_product(slope_of(s, form->terms[i].value),
+                                       form->terms[i].times));
     return all;
 }
 
@@ -67,16 +63,10 @@ static int64_t slope_of_distant_phi(struct slopes *s, LLVMValueRef phi)
 // address.
 static int64_t added_to(struct slopes *s, LLVMValueRef phi, LLVMValueRef next)
 {
-    int64_t number;
-    if (!LLVMIsAInstruction(next) || LLVMGetNumOperands(next) != 2 ||
-        LLVMGetOperand(next, 0) != phi ||
-        !constant_of(LLVMGetOperand(next, 1), &number))
-        return FAR;
-    if (LLVMIsAGetElementPtrInst(next))
-        return far_product(number, (int64_t)LLVMABISizeOfType(
-                                   s->layout,
-                                   LLVMGetGEPSourceElementType(next)));
-    return LLVMGetInstructionOpcode(next) == LLVMAdd ? number : FAR;
+    struct linear_form form;
+    bool adds = linear_form_of(s->layout, next, &form) && form.count == 1 &&
+                form.terms[0].value == phi && form.terms[0].times == 1;
+    return adds ? form.constant : FAR;
 }
 
 // In the loop: the growth from one iteration to the next, or between lanes in
@@ -106,43 +96,27 @@ static int64_t slope_of_other(struct slopes *s, LLVMValueRef value)
 
 static int64_t slope_of(struct slopes *s, LLVMValueRef value)
 {
-    int64_t number;
+    struct linear_form form;
     if (!LLVMIsAInstruction(value) ||
         (!s->lanes && LLVMGetInstructionParent(value) != s->loop))
         return 0;
     if (s->looked_at++ > VALUES_MOST)
         return FAR;
-    LLVMValueRef operands[2] = {NULL};
-    for (int i = 0; i < 2 && i < LLVMGetNumOperands(value); i++)
-        operands[i] = LLVMGetOperand(value, (unsigned)i);
     switch (LLVMGetInstructionOpcode(value)) {
     case LLVMPHI:
         return LLVMGetInstructionParent(value) == s->loop
                    ? slope_of_phi(s, value) : slope_of_distant_phi(s, value);
-    case LLVMGetElementPtr:
-        return slope_of_address(s, value);
     case LLVMSExt: case LLVMZExt:
         // A sum that is widened may wrap and forms no access group.
-        return s->lanes || LLVMIsAPHINode(operands[0])
-                   ? slope_of(s, operands[0]) : slope_of_any(s, value);
-    case LLVMAdd:
-        return far_sum(slope_of(s, operands[0]), slope_of(s, operands[1]));
-    case LLVMSub:
-        return far_sum(slope_of(s, operands[0]),
-                       far_product(slope_of(s, operands[1]), -1));
-    case LLVMMul:
-        if (constant_of(operands[1], &number))
-            return far_product(slope_of(s, operands[0]), number);
-        break;
-    case LLVMShl:
-        if (constant_of(operands[1], &number) && number >= 0 && number < 32)
-            return far_product(slope_of(s, operands[0]),
-                           INT64_C(1) << number);
-        break;
+        return s->lanes || LLVMIsAPHINode(LLVMGetOperand(value, 0))
+                   ? slope_of(s, LLVMGetOperand(value, 0))
+                   : slope_of_any(s, value);
+    case LLVMOr:
+        return slope_of_any(s, value);
     default:
-        break;
+        return linear_form_of(s->layout, value, &form)
+                   ? slope_of_form(s, &form) : slope_of_other(s, value);
     }
-    return slope_of_other(s, value);
 }
 
 // --- Loops -------------------------------------------------------------------
