@@ -23,34 +23,20 @@ static bool is_small(int64_t number)
     return number <= ADDED_MOST && number >= -ADDED_MOST;
 }
 
-// Whether the cast of a sum, or of a union that is one, is the sum of casts.
-// Without a cast, numbers narrower than an address are widened nevertheless.
-static bool is_sum(LLVMValueRef value, LLVMOpcode cast)
-{
-    if (!LLVMIsABinaryOperator(value) ||
-        (!cast && LLVMGetIntTypeWidth(LLVMTypeOf(value)) < 64))
-        return false;
-    if (LLVMGetInstructionOpcode(value) == LLVMOr)
-        return LLVMGetIsDisjoint(value);
-    return LLVMGetInstructionOpcode(value) == LLVMAdd &&
-           (!cast ||
-            (cast == LLVMSExt ? LLVMGetNSW(value) : LLVMGetNUW(value)));
-}
-
 // Takes constants out of a sum of which the cast (or none) is then taken.
 static LLVMValueRef strip_sum(const struct kernel *kernel, LLVMValueRef value,
                               LLVMOpcode cast, int64_t *added)
 {
-    int64_t number;
-    for (;;) {
-        value = slots_resolve(kernel, value);
-        if (!is_sum(value, cast) ||
-            !constant_of(LLVMGetOperand(value, 1), &number) ||
-            !is_small(number) || (number < 0 && cast == LLVMZExt))
-            return value;
-        *added += number;
-        value = LLVMGetOperand(value, 0);
+    struct linear_form form;
+    value = slots_resolve(kernel, value);
+    while (linear_form_of(kernel->layout, value, &form) && form.count == 1 &&
+           form.terms[0].times == 1 && is_small(form.constant) &&
+           (form.constant >= 0 || cast != LLVMZExt) &&
+           linear_form_extends(value, cast)) {
+        *added += form.constant;
+        value = slots_resolve(kernel, form.terms[0].value);
     }
+    return value;
 }
 
 static void add_index(const struct kernel *kernel, struct place *place,
