@@ -35,30 +35,20 @@ static bool is_block_index(const struct shapes *shapes, LLVMValueRef value)
     return primitive_of(value, &axis) == PRIMITIVE_BLOCK;
 }
 
-// The constant that a product is made with; 0 if it is none or large.
-static int64_t factor_of(LLVMValueRef product)
-{
-    int64_t number;
-    if (!constant_of(LLVMGetOperand(product, 1), &number) || number < 0)
-        return 0;
-    if (LLVMGetInstructionOpcode(product) == LLVMShl)
-        number = number < 32 ? INT64_C(1) << number : 0;
-    return number <= BLOCK_MOST ? number : 0;
-}
-
 // A block's index times a constant is taken for that times the block's size.
 static bool product_never_wraps(const struct shapes *shapes,
                                 LLVMValueRef value, int depth, int64_t factor)
 {
-    LLVMValueRef first = LLVMGetOperand(value, 0);
-    if (!LLVMIsAConstantInt(LLVMGetOperand(value, 1)))
+    struct linear_form form;
+    if (!linear_form_of(shapes->kernel->layout, value, &form))
         return LLVMGetInstructionOpcode(value) == LLVMMul &&
                both_never_wrap(shapes, value, depth, factor);
-    int64_t number = factor_of(value);
-    if (number > 0 && is_block_index(shapes, first))
-        return true;
-    return number > 0 && factor * number <= FACTOR_MOST &&
-           never_wraps(shapes, first, depth + 1, factor * number);
+    const struct linear_term *term = &form.terms[0];
+    if (term->times <= 0 || term->times > BLOCK_MOST)
+        return false;
+    return is_block_index(shapes, term->value) ||
+           (factor * term->times <= FACTOR_MOST &&
+            never_wraps(shapes, term->value, depth + 1, factor * term->times));
 }
 
 static bool never_wraps(const struct shapes *shapes, LLVMValueRef value,
