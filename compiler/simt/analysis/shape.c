@@ -62,20 +62,18 @@ static struct shape join(struct shape a, struct shape b)
     return mark_far(guess(one ? one : other), a.far || b.far);
 }
 
-static struct shape shape_of_constant(LLVMValueRef value)
+static struct shape shape_of_number(int64_t number)
 {
     struct shape shape = uniform;
-    int64_t number;
-    if (constant_of(value, &number))
-        shape.alignment = number ? (unsigned)__builtin_ctzll((uint64_t)number)
-                                 : 64;
+    shape.alignment = number ? (unsigned)__builtin_ctzll((uint64_t)number) : 64;
     return shape;
 }
 
 struct shape shape_of(const struct shapes *shapes, LLVMValueRef value)
 {
-    if (!LLVMIsAInstruction(value))
-        return shape_of_constant(value);  // or an argument
+    int64_t number;
+    if (!LLVMIsAInstruction(value))  // a constant or an argument
+        return constant_of(value, &number) ? shape_of_number(number) : uniform;
     const struct slot *slot = map_get(&shapes->kernel->slot_of, value);
     if (slot) {
         uint64_t size = LLVMABISizeOfType(shapes->kernel->layout, slot->type);
@@ -139,6 +137,19 @@ static struct shape scale(struct shape a, int64_t factor)
     return scaled;
 }
 
+static struct shape shape_of_form(const struct shapes *shapes,
+                                  const struct linear_form *form)
+{
+    struct shape sum = shape_of_number(form->constant);
+    for (unsigned i = 0; i < form->count; i++) {
+        int64_t factor = form->terms[i].times;
+        struct shape shape = shape_of(shapes, form->terms[i].value);
+        sum = factor < 0 ? add(sum, scale(shape, times(factor, -1)), -1)
+                         : add(sum, scale(shape, factor), 1);
+    }
+    return sum;
+}
+
 // Whether a number is the size of a block in x, in a variant where that is 1.
 static bool is_one(const struct shapes *shapes, LLVMValueRef value)
 {
@@ -195,29 +206,22 @@ static struct shape binary_shape(const struct shapes *shapes,
                                  LLVMValueRef at, LLVMOpcode opcode)
 {
     struct shape a = operand_shape(shapes, at, 0);
-    struct shape b = operand_shape(shapes, at, 1);
     LLVMValueRef second = LLVMGetOperand(at, 1);
     int64_t number;
+    struct linear_form form;
+    if (linear_form_of(shapes->kernel->layout, at, &form))
+        return shape_of_form(shapes, &form);
     switch (opcode) {
-    case LLVMAdd:
-        return add(a, b, 1);
-    case LLVMSub:
-        return add(a, b, -1);
     case LLVMMul:
-        if (constant_of(second, &number))
-            return scale(a, number);
         return product_shape(shapes, at);
     case LLVMShl:
-        if (constant_of(second, &number) && number >= 0 && number < 32)
-            return scale(a, INT64_C(1) << number);
-        return mark_far(varying, b.kind == SHAPE_UNIFORM);
+        return mark_far(varying, shape_of(shapes, second).kind ==
+                                     SHAPE_UNIFORM);
     case LLVMLShr: case LLVMAShr:
         if (constant_of(second, &number) && number >= 0 &&
             stays_inside(shapes, a, (unsigned)number))
             return uniform;
         return varying;
-    case LLVMOr:
-        return LLVMGetIsDisjoint(at) ? add(a, b, 1) : varying;
     case LLVMAnd:
         return mask_shape(shapes, a, second);
     case LLVMURem: case LLVMSRem:
@@ -268,18 +272,10 @@ static bool is_woven(const struct kernel *kernel, LLVMValueRef address)
 static struct shape address_shape(const struct shapes *shapes,
                                   LLVMValueRef at)
 {
-    struct shape sum = operand_shape(shapes, at, 0);
-    LLVMTypeRef type = LLVMGetGEPSourceElementType(at);
-    for (int i = 1; i < LLVMGetNumOperands(at); i++) {
-        struct step step = address_step(shapes->kernel->layout, at, i,
-                                        &type);
-        if (!step.index)
-            continue;
-        struct shape shape = shape_of(shapes, step.index);
-        if (shape.kind == SHAPE_UNKNOWN)
-            return shape;
-        sum = add(sum, scale(shape, (int64_t)step.unit), 1);
-    }
+    struct linear_form form;
+    if (!linear_form_of(shapes->kernel->layout, at, &form))
+        return varying;
+    struct shape sum = shape_of_form(shapes, &form);
     sum.alignment = 0;
     return sum.kind == SHAPE_VARYING && is_woven(shapes->kernel, at)
                ? varying : sum;
