@@ -65,38 +65,31 @@ static uint64_t scaled(uint64_t amount, uint64_t by)
     return __builtin_mul_overflow(amount, by, &all) ? ANY_AMOUNT : all;
 }
 
-static uint64_t times(uint64_t amount, LLVMValueRef factor)
+static uint64_t magnitude(int64_t number)
 {
-    if (amount == 0 || !LLVMIsAConstantInt(factor))
-        return amount ? ANY_AMOUNT : 0;
-    int64_t by = LLVMConstIntGetSExtValue(factor);
-    return scaled(amount, by < 0 ? 0 - (uint64_t)by : (uint64_t)by);
+    return number < 0 ? 0 - (uint64_t)number : (uint64_t)number;
 }
 
-static uint64_t shifted(uint64_t amount, LLVMValueRef by)
+// The form of a sum or product, or of an address with one index. False for
+// another value.
+static bool form_of(const struct kernel *kernel, LLVMValueRef value,
+                    struct linear_form *form)
 {
-    bool known = LLVMIsAConstantInt(by) && LLVMConstIntGetZExtValue(by) < 32;
-    return known ? scaled(amount, UINT64_C(1) << LLVMConstIntGetZExtValue(by))
-                 : times(amount, by);
+    return LLVMGetNumOperands(value) == 2 &&
+           linear_form_of(kernel->layout, value, form);
 }
 
-// Bytes per unit of the last operand of a sum, or of an address with one index;
-// 0 for another instruction.
-static uint64_t unit_of(const struct kernel *kernel, LLVMValueRef sum)
+// The amount that a sum adds to its term number `k`.
+static uint64_t added_beside(const struct kernel *kernel,
+                             const struct linear_form *form, unsigned k)
 {
-    switch (LLVMGetInstructionOpcode(sum)) {
-    case LLVMAdd: case LLVMSub:
-        return 1;
-    case LLVMOr:
-        return LLVMGetIsDisjoint(sum);
-    case LLVMGetElementPtr:
-        return LLVMGetNumOperands(sum) == 2
-                   ? LLVMABISizeOfType(kernel->layout,
-                                       LLVMGetGEPSourceElementType(sum))
-                   : 0;
-    default:
-        return 0;
-    }
+    int64_t number = form->constant;
+    if (form->count == 1)
+        return magnitude(number);
+    const struct linear_term *term = &form->terms[1 - k];
+    return constant_of(slots_resolve(kernel, term->value), &number)
+               ? scaled(magnitude(number), magnitude(term->times))
+               : ANY_AMOUNT;
 }
 
 // The amount that the loop, not an inner loop, adds to a variable.
@@ -106,18 +99,16 @@ static uint64_t added_to(const struct kernel *kernel, int loop,
     for (unsigned i = 0; i < slot->store_count; i++) {
         LLVMValueRef store = slot->stores[i];
         LLVMValueRef sum = slots_resolve(kernel, LLVMGetOperand(store, 0));
+        struct linear_form form;
         if (kernel->blocks[kernel_block_of(kernel, store)].loop != loop ||
-            !LLVMIsAInstruction(sum) || unit_of(kernel, sum) == 0)
+            !LLVMIsAInstruction(sum) || !form_of(kernel, sum, &form))
             continue;
         // A number that is subtracted from comes back after two iterations.
-        unsigned sides = LLVMGetInstructionOpcode(sum) == LLVMSub ? 1 : 2;
-        for (unsigned k = 0; k < sides; k++) {
-            LLVMValueRef one = slots_resolve(kernel, LLVMGetOperand(sum, k));
-            LLVMValueRef step = LLVMGetOperand(sum, 1 - k);
-            if (slots_loaded(kernel, one) == slot)
-                return times(unit_of(kernel, sum),
-                             slots_resolve(kernel, step));
-        }
+        for (unsigned k = 0; k < form.count; k++)
+            if (form.terms[k].times == 1 &&
+                slots_loaded(kernel, slots_resolve(
+                                         kernel, form.terms[k].value)) == slot)
+                return added_beside(kernel, &form, k);
     }
     return 0;
 }
@@ -131,24 +122,26 @@ static uint64_t moved_by(const struct kernel *kernel, int loop,
     const struct slot *slot = slots_loaded(kernel, value);
     if (slot)
         return added_to(kernel, loop, slot);
-    int count = LLVMGetNumOperands(value);
-    uint64_t moved[2] = {0};
-    for (int i = 0; i < count && i < 2; i++)
-        moved[i] = moved_by(kernel, loop, LLVMGetOperand(value, (unsigned)i),
-                            depth + 1);
-    uint64_t unit = unit_of(kernel, value);
-    if (unit > 0) {
-        moved[1] = scaled(moved[1], unit);
-        return moved[0] > moved[1] ? moved[0] : moved[1];
+    uint64_t most = 0;
+    struct linear_form form;
+    if (form_of(kernel, value, &form)) {
+        for (unsigned i = 0; i < form.count; i++) {
+            uint64_t moved = scaled(
+                moved_by(kernel, loop, form.terms[i].value, depth + 1),
+                magnitude(form.terms[i].times));
+            most = moved > most ? moved : most;
+        }
+        return most;
     }
-    switch (LLVMGetInstructionOpcode(value)) {
+    LLVMOpcode opcode = LLVMGetInstructionOpcode(value);
+    switch (opcode) {
     case LLVMSExt: case LLVMZExt: case LLVMTrunc: case LLVMFreeze:
-        return moved[0];
-    case LLVMMul:
-        return moved[0] ? times(moved[0], LLVMGetOperand(value, 1))
-                        : times(moved[1], LLVMGetOperand(value, 0));
-    case LLVMShl:
-        return shifted(moved[0], LLVMGetOperand(value, 1));
+        return moved_by(kernel, loop, LLVMGetOperand(value, 0), depth + 1);
+    case LLVMMul: case LLVMShl:
+        for (unsigned i = 0; i < (opcode == LLVMMul ? 2 : 1); i++)
+            if (moved_by(kernel, loop, LLVMGetOperand(value, i), depth + 1))
+                most = ANY_AMOUNT;
+        return most;
     default:
         return 0;
     }
