@@ -496,24 +496,15 @@ static bool is_private(const struct kernel *kernel, LLVMValueRef at)
            !slots_simple(kernel, address);
 }
 
-static bool is_near(LLVMValueRef address)
-{
-    if (!LLVMIsAGetElementPtrInst(address) ||
-        LLVMGetNumOperands(address) != 2 ||
-        !LLVMIsAConstantInt(LLVMGetOperand(address, 1)))
-        return false;
-    LLVMTypeRef unit = LLVMGetGEPSourceElementType(address);
-    int64_t offset = LLVMConstIntGetSExtValue(LLVMGetOperand(address, 1));
-    return LLVMGetTypeKind(unit) == LLVMIntegerTypeKind &&
-           LLVMGetIntTypeWidth(unit) == 8 && offset > -NEAR && offset < NEAR;
-}
-
 // Where the structure begins that an access is in.
-static LLVMValueRef structure_of(LLVMValueRef at)
+static LLVMValueRef structure_of(const struct kernel *kernel, LLVMValueRef at)
 {
+    struct linear_form form;
     LLVMValueRef address = accessed_address(at);
-    while (address && is_near(address))
-        address = LLVMGetOperand(address, 0);
+    while (address && LLVMIsAGetElementPtrInst(address) &&
+           linear_form_of(kernel->layout, address, &form) && form.count == 1 &&
+           form.constant > -NEAR && form.constant < NEAR)
+        address = form.terms[0].value;
     return address;
 }
 
@@ -524,7 +515,8 @@ bool is_first_of_row(const struct kernel *kernel, LLVMValueRef at)
     LLVMValueRef before = LLVMGetPreviousInstruction(at);
     while (before && (LLVMGetInstructionOpcode(before) !=
                           LLVMGetInstructionOpcode(at) ||
-                      structure_of(before) != structure_of(at)))
+                      structure_of(kernel, before) !=
+                          structure_of(kernel, at)))
         before = LLVMGetPreviousInstruction(before);
     return !before;
 }
