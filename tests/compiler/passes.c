@@ -11,11 +11,14 @@ enum { PASSES_MOST = 100, COUNT = 256 };
 
 static struct built built;
 
-// Has a barrier, shared and private memory, a grid-stride loop, a struct, and
-// halves of a branch.
+// Small kernels: a barrier, shared and private memory, a grid-stride loop, a
+// struct and halves of a branch; warps; atomics and a loop that waits; calls,
+// also by pointers and recursive; 16 bits and divisions; halves, estimates and
+// functions of the C library; a tile; a store behind a branch.
 static const char source[] =
+    "#include <cuda_fp16.h>\n"
     "struct pair { int a, b; };\n"
-    "extern \"C\" __global__ void k(int *out, const int *in, int n)\n"
+    "extern \"C\" __global__ void mixed(int *out, const int *in, int n)\n"
     "{\n"
     "    __shared__ int tile[64];\n"
     "    int own[4] = {0};\n"
@@ -31,7 +34,88 @@ static const char source[] =
     "    if (all % 3)\n"
     "        all = all / 3 - (i | 1);\n"
     "    out[i] = all;\n"
+    "}\n"
+    "extern \"C\" __global__ void warps(int *out, const int *in, int n)\n"
+    "{\n"
+    "    int i = blockIdx.x * blockDim.x + threadIdx.x, sum = in[i];\n"
+    "    for (int step = 16; step > 0; step /= 2)\n"
+    "        sum += __shfl_xor_sync(~0u, sum, step);\n"
+    "    unsigned odd = __ballot_sync(~0u, in[i] & 1);\n"
+    "    out[i] = sum + __popc(odd) + __syncthreads_count(in[i] > n);\n"
+    "}\n"
+    "__device__ int turns[4];\n"
+    "extern \"C\" __global__ void locks(int *out, const int *in, int n)\n"
+    "{\n"
+    "    __shared__ int most;\n"
+    "    if (threadIdx.x == 0)\n"
+    "        most = 0;\n"
+    "    __syncthreads();\n"
+    "    atomicMax(&most, in[threadIdx.x]);\n"
+    "    if (threadIdx.x == 33)\n"
+    "        atomicExch(&turns[blockIdx.x], 1);\n"
+    "    if (threadIdx.x == 1)\n"
+    "        while (atomicAdd(&turns[blockIdx.x], 0) == 0) {}\n"
+    "    __syncthreads();\n"
+    "    out[blockIdx.x * blockDim.x + threadIdx.x] = most + n;\n"
+    "}\n"
+    "__device__ int twice(int a) { return 2 * a; }\n"
+    "__device__ int less(int a) { return a - 1; }\n"
+    "__device__ int (*const ways[])(int) = {twice, less};\n"
+    "__device__ int depth(int a) { return a < 2 ? a : depth(a / 2) + a % 3; }\n"
+    "__device__ __noinline__ void swap(int *a, int *b)\n"
+    "{ int c = *a; *a = *b; *b = c; }\n"
+    "extern \"C\" __global__ void calls(int *out, const int *in, int n)\n"
+    "{\n"
+    "    int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+    "    int a = in[i], b = depth(in[i]);\n"
+    "    swap(&a, &b);\n"
+    "    out[i] = a - 3 * b + ways[i & 1](n);\n"
+    "}\n"
+    "extern \"C\" __global__ void narrow(int *out, const int *in, int n)\n"
+    "{\n"
+    "    int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+    "    const unsigned char *bytes = (const unsigned char *)in;\n"
+    "    int sum = 0;\n"
+    "    for (int j = 0; j < 8; j++)\n"
+    "        sum += (short)(bytes[(4 * i + j) % (4 * n)] * 3 >> 1);\n"
+    "    unsigned long long wide = (unsigned long long)in[i] << 33;\n"
+    "    out[i] = sum / (in[i] % 7 + 1) + (int)(wide / 3 >> 20) + __clz(sum);\n"
+    "}\n"
+    "extern \"C\" __global__ void floats(int *out, const int *in, int n)\n"
+    "{\n"
+    "    int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+    "    __half h = __hadd(__int2half_rn(in[i] % 64), __float2half(0.5f));\n"
+    "    double root = sqrt((double)in[i] * in[i]);\n"
+    "    float whole = floorf(in[i] / 4.0f) + fmaf(in[i], 2, 1);\n"
+    "    float power = exp2f((float)(in[i] % 8)) + cosf(0.0f * n);\n"
+    "    out[i] = (int)(4 * __half2float(h)) + (int)root + (int)whole +\n"
+    "             (int)rintf(power);\n"
+    "}\n"
+    "extern \"C\" __global__ void tiles(int *out, const int *in, int n)\n"
+    "{\n"
+    "    __shared__ int a[64], b[64];\n"
+    "    int sum = 0;\n"
+    "    for (int k = 0; k < n; k += 64) {\n"
+    "        a[threadIdx.x] = in[k + threadIdx.x];\n"
+    "        b[threadIdx.x] = in[n - 1 - k - threadIdx.x];\n"
+    "        __syncthreads();\n"
+    "        for (int j = 0; j < 64; j++)\n"
+    "            sum += a[j] * b[(j + threadIdx.x) % 64];\n"
+    "        __syncthreads();\n"
+    "    }\n"
+    "    int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+    "    if (sum & 1)\n"
+    "        out[i] = sum;\n"
+    "    else\n"
+    "        switch (in[i] % 5) {\n"
+    "        case 0: return;\n"
+    "        case 1: out[i] = 7; break;\n"
+    "        default: out[i] = in[i];\n"
+    "        }\n"
     "}\n";
+static const char *const kernels[] = {"mixed", "warps", "locks", "calls",
+                                      "narrow", "floats", "tiles"};
+enum { KERNELS = sizeof kernels / sizeof *kernels };
 
 // Of runnel-cc --list-passes.
 static struct pass {
@@ -60,14 +144,13 @@ static void list_passes(void)
     assert_true(pass_count > 40);
 }
 
-static void make(const char *format, const char *name, const char *size)
+static void make(const char *format, const char *name, const char *more)
 {
     char arguments[512];
     built_write(&built, "k.cu", source);
     snprintf(arguments, sizeof arguments, format, name);
     snprintf(arguments + strlen(arguments),
-             sizeof arguments - strlen(arguments),
-             " --source @/k.cu --option --tier=B%s", size);
+             sizeof arguments - strlen(arguments), " --source @/k.cu%s", more);
     built_make(&built, arguments);
 }
 
@@ -78,59 +161,67 @@ static bool has_dump(const char *name)
     return access(path, R_OK) == 0;
 }
 
-static void run(int *out)
+static void run(int out[KERNELS][COUNT])
 {
     int in[COUNT];
     for (int i = 0; i < COUNT; i++)
         in[i] = sample(i);
-    memset(out, 0, COUNT * sizeof *out);
-    built_run_ints(&built, "k", (rnl_dim3){4, 1, 1}, (rnl_dim3){64, 1, 1}, 0,
-                   out, in, COUNT);
+    memset(out, 0, KERNELS * sizeof *out);
+    for (int i = 0; i < KERNELS; i++)
+        built_run_ints(&built, kernels[i], (rnl_dim3){4, 1, 1},
+                       (rnl_dim3){64, 1, 1}, 0, out[i], in, COUNT);
+}
+
+static void skip_pass(const char *name, const char *options,
+                      int expected[KERNELS][COUNT])
+{
+    int out[KERNELS][COUNT];
+    make("--skip-pass=%s", name, options);
+    if (built.status != 0 || built.log[0])
+        fail_msg("without %s: %s", name, built.log);
+    run(out);
+    for (int k = 0; k < KERNELS; k++)
+        if (memcmp(out[k], expected[k], sizeof out[k]) != 0)
+            fail_msg("without %s other results of %s", name, kernels[k]);
+    built_close(&built);
 }
 
 // Skips each pass that is not needed; the results stay the same.
-static void skip_each(const char *size)
+static void skip_each(const char *options)
 {
-    int expected[COUNT], out[COUNT];
+    int expected[KERNELS][COUNT];
     list_passes();
-    make("%s", "", size);
+    make("%s", "", options);
     assert_string_equal(built.log, "");
     run(expected);
     built_close(&built);
-    for (unsigned i = 0; i < pass_count; i++) {
-        if (passes[i].needed)
-            continue;
-        make("--skip-pass=%s", passes[i].name, size);
-        if (built.status != 0 || built.log[0])
-            fail_msg("without %s: %s", passes[i].name, built.log);
-        run(out);
-        if (memcmp(out, expected, sizeof out) != 0)
-            fail_msg("without %s other results", passes[i].name);
-        built_close(&built);
-    }
+    for (unsigned i = 0; i < pass_count; i++)
+        if (!passes[i].needed)
+            skip_pass(passes[i].name, options, expected);
 }
 
 RNL_TEST(passes_that_are_not_needed_can_be_skipped)
 {
-    skip_each("");
+    skip_each(" --option --tier=B-or-F");
 }
 
 RNL_TEST(passes_for_one_block_size_can_be_skipped)
 {
-    skip_each(" --option --block-size=64");
+    skip_each(" --option --tier=B-or-F --option --block-size=64");
 }
 
 RNL_TEST(passes_of_tier_f_can_be_skipped)
 {
-    int expected[COUNT], out[COUNT];
-    make("--option --tier=F%s", "", " --option --tier=F");
+    skip_each(" --option --tier=F");
+}
+
+RNL_TEST(the_cost_model_can_be_skipped)
+{
+    int expected[KERNELS][COUNT];
+    make("%s", "", " --option --tier=auto");
     run(expected);
     built_close(&built);
-    make("--skip-pass=tbaa --skip-pass=%s", "optimise", " --option --tier=F");
-    assert_int_equal(built.status, 0);
-    run(out);
-    assert_memory_equal(out, expected, sizeof out);
-    built_close(&built);
+    skip_pass("profitability", " --option --tier=auto", expected);
 }
 
 RNL_TEST(passes_that_are_needed_are_not_skipped)
@@ -141,7 +232,7 @@ RNL_TEST(passes_that_are_needed_are_not_skipped)
         char sentence[192];
         if (!passes[i].needed)
             continue;
-        make("--skip-pass=%s", passes[i].name, "");
+        make("--skip-pass=%s", passes[i].name, " --option --tier=B-or-F");
         assert_int_equal(built.status, 5);
         snprintf(sentence, sizeof sentence,
                  "a pass that is needed cannot be skipped: %.63s: ",
@@ -161,7 +252,7 @@ RNL_TEST(a_pass_is_dumped)
     for (unsigned i = 0; i < pass_count; i++) {
         char fixed[80];
         make("--dump-ir @/p --dump-after=%s", passes[i].name,
-             " --option --block-size=64");
+             " --option --tier=B-or-F --option --block-size=64");
         snprintf(fixed, sizeof fixed, "fixed.%s", passes[i].name);
         assert_int_equal(built.status, 0);
         bool made = has_dump(passes[i].name) || has_dump(fixed);
@@ -178,17 +269,17 @@ RNL_TEST(a_pass_is_dumped)
 
 RNL_TEST(names_that_no_pass_has)
 {
-    make("--skip-pass=%s", "nonsense", "");
+    make("--skip-pass=%s", "nonsense", " --option --tier=B");
     assert_int_equal(built.status, 5);
     assert_non_null(strstr(built.log, "--skip-pass: there is no pass "
                                       "'nonsense'"));
     built_close(&built);
-    make("--dump-ir @/p --dump-after %s", "nonsense", "");
+    make("--dump-ir @/p --dump-after %s", "nonsense", " --option --tier=B");
     assert_int_equal(built.status, 5);
     assert_non_null(strstr(built.log, "--dump-after: there is no pass "
                                       "'nonsense'"));
     built_close(&built);
-    make("--dump-after=%s", "reg2mem", "");
+    make("--dump-after=%s", "reg2mem", " --option --tier=B");
     assert_int_equal(built.status, 2);
     assert_non_null(strstr(built.log, "--dump-after needs --dump-ir PREFIX"));
     built_close(&built);

@@ -103,6 +103,28 @@ RNL_TEST(addresses_count_bytes)
     is("second", "1*p +184");
 }
 
+RNL_TEST(the_base_of_a_sum_with_a_constant)
+{
+    static const struct {
+        const char *name, *base;
+        int64_t added;
+    } sums[] = {{"plus", "a", 3},  {"less", "a", -7},    {"both", "a", 4},
+                {"byte", "p", -8}, {"second", "p", 184}, {"add", NULL, 0},
+                {"from", NULL, 0}, {"times", NULL, 0},   {"item", NULL, 0},
+                {"sum", NULL, 0},  {"wide", NULL, 0}};
+    for (size_t i = 0; i < sizeof sums / sizeof *sums; i++) {
+        int64_t added = 0;
+        size_t length;
+        LLVMValueRef value = named(sums[i].name);
+        LLVMValueRef base =
+            linear_form_base(LLVMGetModuleDataLayout(module), value, &added);
+        if (!base != !sums[i].base || added != sums[i].added ||
+            (base &&
+             strcmp(LLVMGetValueName2(base, &length), sums[i].base) != 0))
+            fail_msg("%s adds %lld", sums[i].name, (long long)added);
+    }
+}
+
 RNL_TEST(too_many_terms_are_no_form)
 {
     is("deep", "none");

@@ -196,9 +196,9 @@ LLVMValueRef difference_add(const struct difference *d, LLVMBuilderRef b,
 
 bool address_offset(LLVMTargetDataRef layout, LLVMValueRef at, int64_t *offset)
 {
-    struct linear_form form;
-    if (!linear_form_of(layout, at, &form) || form.count != 1)
+    int64_t added;
+    if (!linear_form_base(layout, at, &added))
         return false;
-    *offset += form.constant;
+    *offset += added;
     return true;
 }

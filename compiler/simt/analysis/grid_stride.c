@@ -499,12 +499,13 @@ static bool is_private(const struct kernel *kernel, LLVMValueRef at)
 // Where the structure begins that an access is in.
 static LLVMValueRef structure_of(const struct kernel *kernel, LLVMValueRef at)
 {
-    struct linear_form form;
-    LLVMValueRef address = accessed_address(at);
-    while (address && LLVMIsAGetElementPtrInst(address) &&
-           linear_form_of(kernel->layout, address, &form) && form.count == 1 &&
-           form.constant > -NEAR && form.constant < NEAR)
-        address = form.terms[0].value;
+    int64_t offset;
+    LLVMValueRef address, base = accessed_address(at);
+    do {
+        address = base;
+        base = address ? linear_form_base(kernel->layout, address, &offset)
+                       : NULL;
+    } while (base && offset > -NEAR && offset < NEAR);
     return address;
 }
 

@@ -31,14 +31,12 @@ static int64_t growth_of(struct induction *w, LLVMValueRef value);
 static int64_t growth_by_store(struct induction *w, const struct slot *slot,
                                LLVMValueRef store)
 {
-    int64_t number;
+    int64_t added;
     LLVMValueRef next = slots_resolve(w->kernel, LLVMGetOperand(store, 0));
-    if (!LLVMIsABinaryOperator(next) ||
-        LLVMGetInstructionOpcode(next) != LLVMAdd ||
-        !constant_of(LLVMGetOperand(next, 1), &number))
-        return FAR;
-    LLVMValueRef last = slots_resolve(w->kernel, LLVMGetOperand(next, 0));
-    return slots_loaded(w->kernel, last) == slot ? number : FAR;
+    LLVMValueRef last = linear_form_base(w->kernel->layout, next, &added);
+    return last && slots_loaded(w->kernel,
+                                slots_resolve(w->kernel, last)) == slot
+               ? added : FAR;
 }
 
 static int64_t growth_of_slot(struct induction *w, const struct slot *slot)

@@ -18,9 +18,14 @@ bool shape_is_monotonic(struct shape shape)
            (shape.kind == SHAPE_VARYING && shape.monotonic);
 }
 
+static bool is_small(int64_t number)
+{
+    return number > -SMALL && number < SMALL;
+}
+
 static bool small_constant(LLVMValueRef value, int64_t *number)
 {
-    return constant_of(value, number) && *number > -SMALL && *number < SMALL;
+    return constant_of(value, number) && is_small(*number);
 }
 
 bool shape_limit_is_monotonic(const struct shapes *shapes, LLVMValueRef call)
@@ -54,10 +59,8 @@ static bool is_step(const struct shapes *shapes, LLVMValueRef value,
     *step = 0;
     if (is_same(shapes, value, x))
         return true;
-    return LLVMIsAInstruction(value) &&
-           LLVMGetInstructionOpcode(value) == LLVMAdd &&
-           is_same(shapes, LLVMGetOperand(value, 0), x) &&
-           small_constant(LLVMGetOperand(value, 1), step);
+    LLVMValueRef base = linear_form_base(shapes->kernel->layout, value, step);
+    return base && is_same(shapes, base, x) && is_small(*step);
 }
 
 // Whether it is the thread's index along the axis of the lanes.

@@ -125,6 +125,10 @@ struct linear_form {
 // the order of operands and may be alike; no term of a sum is a constant.
 bool linear_form_of(LLVMTargetDataRef layout, LLVMValueRef value,
                     struct linear_form *form);
+// Reads an instruction that adds a constant to an operand. Returns the operand,
+// or NULL for another value.
+LLVMValueRef linear_form_base(LLVMTargetDataRef layout, LLVMValueRef value,
+                              int64_t *added);
 // Whether the cast of a number that has a form is the form of the casts of its
 // terms. An index without a cast (0) is widened by its getelementptr unless the
 // index has 64 bits.

@@ -72,6 +72,17 @@ bool linear_form_of(LLVMTargetDataRef layout, LLVMValueRef value,
     }
 }
 
+LLVMValueRef linear_form_base(LLVMTargetDataRef layout, LLVMValueRef value,
+                              int64_t *added)
+{
+    struct linear_form form;
+    if (!linear_form_of(layout, value, &form) || form.count != 1 ||
+        form.terms[0].times != 1)
+        return NULL;
+    *added = form.constant;
+    return form.terms[0].value;
+}
+
 bool linear_form_extends(LLVMValueRef value, LLVMOpcode cast)
 {
     if (!cast)

@@ -27,16 +27,16 @@ static bool is_small(int64_t number)
 static LLVMValueRef strip_sum(const struct kernel *kernel, LLVMValueRef value,
                               LLVMOpcode cast, int64_t *added)
 {
-    struct linear_form form;
-    value = slots_resolve(kernel, value);
-    while (linear_form_of(kernel->layout, value, &form) && form.count == 1 &&
-           form.terms[0].times == 1 && is_small(form.constant) &&
-           (form.constant >= 0 || cast != LLVMZExt) &&
-           linear_form_extends(value, cast)) {
-        *added += form.constant;
-        value = slots_resolve(kernel, form.terms[0].value);
+    for (;;) {
+        int64_t number;
+        value = slots_resolve(kernel, value);
+        LLVMValueRef base = linear_form_base(kernel->layout, value, &number);
+        if (!base || !is_small(number) || (number < 0 && cast == LLVMZExt) ||
+            !linear_form_extends(value, cast))
+            return value;
+        *added += number;
+        value = base;
     }
-    return value;
 }
 
 static void add_index(const struct kernel *kernel, struct place *place,

@@ -224,8 +224,7 @@ static char *optimise_scalar(struct compilation *c, LLVMModuleRef module)
     LLVMPassBuilderOptionsSetSLPVectorization(options, 1);
     LLVMPassBuilderOptionsSetLoopUnrolling(options, !c->many_loops);
     LLVMErrorRef error =
-        LLVMRunPasses(module, "globaldce,always-inline,globaldce,default<O2>",
-                      c->machine, options);
+        LLVMRunPasses(module, "default<O2>", c->machine, options);
     LLVMDisposePassBuilderOptions(options);
     return error ? LLVMGetErrorMessage(error) : NULL;
 }
@@ -398,15 +397,17 @@ static const struct pass passes[] = {
       "threads that take turns would wait for ever",
       "lets other threads run where a loop may wait for them"},
      STAGE_SCALAR, has_scalar, .attempt = spin_loops_yield},
+    {{"inline-rest", "always",
+      "functions of the prelude would stay in the object",
+      "inlines the prelude's functions into the functions that are left"},
+     STAGE_SCALAR, .llvm = "globaldce,always-inline,globaldce"},
     {{"optimise", "with kernels of tier F", NULL,
       "runs LLVM's -O2 without its loop vectoriser"},
      STAGE_SCALAR, has_scalar, .run = optimise_scalar},
-    {{"inline-rest", "without kernels of tier F",
-      "functions of the prelude would stay in the object",
-      "inlines the short functions that are left"},
+    {{"clean-rest", "without kernels of tier F", NULL,
+      "simplifies the functions that are left"},
      STAGE_SCALAR, has_no_scalar,
-     .llvm = "globaldce,always-inline,globaldce,"
-             "function(sroa,early-cse,simplifycfg)"},
+     .llvm = "function(sroa,early-cse,simplifycfg)"},
     // --- Both modules, linked
     {{"split-blocks-again", "in functions with long blocks", NULL,
       "splits blocks for code generation"},

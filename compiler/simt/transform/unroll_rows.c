@@ -63,10 +63,8 @@ static int64_t slope_of_distant_phi(struct slopes *s, LLVMValueRef phi)
 // address.
 static int64_t added_to(struct slopes *s, LLVMValueRef phi, LLVMValueRef next)
 {
-    struct linear_form form;
-    bool adds = linear_form_of(s->layout, next, &form) && form.count == 1 &&
-                form.terms[0].value == phi && form.terms[0].times == 1;
-    return adds ? form.constant : FAR;
+    int64_t added;
+    return linear_form_base(s->layout, next, &added) == phi ? added : FAR;
 }
 
 // In the loop: the growth from one iteration to the next, or between lanes in
