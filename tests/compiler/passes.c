@@ -16,7 +16,6 @@ static struct built built;
 // also by pointers and recursive; 16 bits and divisions; halves, estimates and
 // functions of the C library; a tile; a store behind a branch.
 static const char source[] =
-    "#include <cuda_fp16.h>\n"
     "struct pair { int a, b; };\n"
     "extern \"C\" __global__ void mixed(int *out, const int *in, int n)\n"
     "{\n"
@@ -35,6 +34,8 @@ static const char source[] =
     "        all = all / 3 - (i | 1);\n"
     "    out[i] = all;\n"
     "}\n"
+    "#ifndef ONE_KERNEL\n"
+    "#include <cuda_fp16.h>\n"
     "extern \"C\" __global__ void warps(int *out, const int *in, int n)\n"
     "{\n"
     "    int i = blockIdx.x * blockDim.x + threadIdx.x, sum = in[i];\n"
@@ -112,7 +113,8 @@ static const char source[] =
     "        case 1: out[i] = 7; break;\n"
     "        default: out[i] = in[i];\n"
     "        }\n"
-    "}\n";
+    "}\n"
+    "#endif\n";
 static const char *const kernels[] = {"mixed", "warps", "locks", "calls",
                                       "narrow", "floats", "tiles"};
 enum { KERNELS = sizeof kernels / sizeof *kernels };
@@ -212,7 +214,30 @@ RNL_TEST(passes_for_one_block_size_can_be_skipped)
 
 RNL_TEST(passes_of_tier_f_can_be_skipped)
 {
-    skip_each(" --option --tier=F");
+    static const char *const names[] = {"one-target", "rotate-loops", "tbaa",
+                                        "optimise", "split-blocks-again"};
+    int expected[KERNELS][COUNT];
+    make("%s", "", " --option --tier=F");
+    run(expected);
+    built_close(&built);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        skip_pass(names[i], " --option --tier=F", expected);
+}
+
+// Tier F has no calls of functions that must be inlined.
+RNL_TEST(without_optimise_the_prelude_is_inlined)
+{
+    char path[256], line[512];
+    make("--skip-pass=%s --dump-ir @/p", "optimise", " --option --tier=F");
+    assert_int_equal(built.status, 0);
+    snprintf(path, sizeof path, "%s/p.finished.ll", built.folder);
+    FILE *file = fopen(path, "r");
+    assert_non_null(file);
+    while (fgets(line, sizeof line, file))
+        if (strstr(line, "alwaysinline"))
+            fail_msg("left: %s", line);
+    fclose(file);
+    built_close(&built);
 }
 
 RNL_TEST(the_cost_model_can_be_skipped)
@@ -252,7 +277,7 @@ RNL_TEST(a_pass_is_dumped)
     for (unsigned i = 0; i < pass_count; i++) {
         char fixed[80];
         make("--dump-ir @/p --dump-after=%s", passes[i].name,
-             " --option --tier=B-or-F --option --block-size=64");
+             " --option --block-size=64 --option -DONE_KERNEL");
         snprintf(fixed, sizeof fixed, "fixed.%s", passes[i].name);
         assert_int_equal(built.status, 0);
         bool made = has_dump(passes[i].name) || has_dump(fixed);
