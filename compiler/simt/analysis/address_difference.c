@@ -1,12 +1,13 @@
 // The difference of two addresses in bytes, as a sum of products of opaque
 // values, which can be compared and computed elsewhere.
 #include "simt/analysis/analysis.h"
+#include "simt/analysis/tuning.h"
 #include "simt/ir/ir.h"
 
 #include <stdlib.h>
 
 // Sums of sums can be as many as there are ways through them.
-enum { FACTORS = 4, TERMS = 64, LOOKS = 1000 };
+enum { FACTORS = 4, TERMS = 64 };
 
 // A product; each number of 32 bits is widened with its sign.
 struct term {
@@ -130,7 +131,7 @@ static void add_value(struct difference *d, LLVMValueRef value,
                       struct term term)
 {
     int64_t number;
-    d->failed |= ++d->looks > LOOKS;
+    d->failed |= ++d->looks > DIFFERENCE_LOOKS;
     if (d->failed)
         return;
     if (constant_of(value, &number)) {

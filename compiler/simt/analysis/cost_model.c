@@ -3,15 +3,15 @@
 // estimated cost of a gang is compared with the cost of its threads one after
 // another.
 #include "simt/analysis/analysis.h"
+#include "simt/analysis/tuning.h"
 #include "simt/kernel/kernel.h"
 #include "simt/ir/ir.h"
 
 #include <string.h>
 
-// Iterations of a loop with unknown count; lanes of a gang; bytes of the
-// vectors that costs are for; cost of starting a thread; bytes of a lane that
-// are loaded as one.
-enum { ROUNDS = 8, LANES = 32, BYTES = 64, BEGIN = 12, LONG = 16 };
+// Lanes of a gang; bytes of the vectors that costs are for; bytes of a lane
+// that are loaded as one.
+enum { LANES = 32, BYTES = 64, LONG = 16 };
 
 // Classes of instructions by their cost for lanes.
 enum effort {
@@ -36,9 +36,6 @@ enum effort {
     EFFORT_MASK,          // beginning a block where lanes are apart
     EFFORTS,
 };
-
-// An access of a thread that walks along memory, to a simple instruction.
-static const double WALK = 2;
 
 // Costs of a thread, relative to a simple instruction, and of a gang: fitted to
 // measurements of 300 kernels in both tiers.
@@ -122,20 +119,20 @@ static double rounds_by(const struct estimate *x, int loop,
             LLVMGetInstructionOpcode(limit) == LLVMAnd &&
             !loop_has(kernel, loop, kernel_block_of(kernel, limit)) &&
             constant_of(LLVMGetOperand(limit, 1), &bits) && bits > 0 &&
-            bits < ROUNDS)
+            bits < COST_ROUNDS)
             return (double)(bits + 1) / 2;
         int64_t step =
             induction_step(kernel, loop, LLVMGetOperand(condition, i));
-        if (step > 1 && step < ROUNDS && !x->shapes->divergent_loop[loop])
-            return (double)ROUNDS / (double)step;
+        if (step > 1 && step < COST_ROUNDS && !x->shapes->divergent_loop[loop])
+            return (double)COST_ROUNDS / (double)step;
     }
-    return ROUNDS;
+    return COST_ROUNDS;
 }
 
 static double rounds_of(const struct estimate *x, int loop)
 {
     const struct kernel *kernel = x->kernel;
-    double least = ROUNDS;
+    double least = COST_ROUNDS;
     for (unsigned b = 0; b < kernel->block_count; b++) {
         const struct block *block = &kernel->blocks[b];
         if (block->loop != loop || block->successor_count != 2 ||
@@ -347,7 +344,7 @@ static double thread_cost(const struct kernel *kernel, LLVMValueRef at,
                           enum effort effort)
 {
     bool places = effort >= EFFORT_APART && effort <= EFFORT_SCATTER;
-    return places && access_is_sequential(kernel, at) ? WALK
+    return places && access_is_sequential(kernel, at) ? COST_WALK
                                                       : costs[effort].thread;
 }
 
@@ -414,7 +411,7 @@ static struct estimate estimate_all(const struct shapes *shapes)
     const struct kernel *kernel = shapes->kernel;
     unsigned count = kernel->block_count;
     struct estimate x = {.shapes = shapes, .kernel = kernel,
-                         .thread = BEGIN};
+                         .thread = COST_BEGIN};
     x.threads = simt_allocate(count * sizeof *x.threads);
     x.gangs = simt_allocate(count * sizeof *x.gangs);
     x.iterations = simt_allocate(kernel->loop_count * sizeof *x.iterations);

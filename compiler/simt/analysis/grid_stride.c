@@ -1,10 +1,8 @@
 // Finds loops in which a thread steps over the whole grid.
 #include "simt/analysis/analysis.h"
+#include "simt/analysis/tuning.h"
 #include "simt/kernel/kernel.h"
 #include "simt/ir/ir.h"
-
-// Most bytes between addresses that are accessed together.
-enum { NEAR = 64 };
 
 // --- Values ------------------------------------------------------------------
 

@@ -2,12 +2,11 @@
 // increases numbers and addresses, and how long a iteration waits for the one
 // before.
 #include "simt/analysis/analysis.h"
+#include "simt/analysis/tuning.h"
 #include "simt/kernel/kernel.h"
 #include "simt/ir/ir.h"
 
-// Bytes of a cache line; values looked at before growth counts as unknown, and
-// before latency does.
-enum { LINE = 64, LOOKS_MOST = 100, CHAIN_MOST = 400 };
+enum { LINE = 64 };  // bytes of a cache line
 
 struct induction {
     const struct kernel *kernel;
@@ -79,7 +78,7 @@ static int64_t growth_of(struct induction *w, LLVMValueRef value)
 {
     struct linear_form form;
     const struct slot *slot = slots_loaded(w->kernel, value);
-    if (w->looks++ > LOOKS_MOST)
+    if (w->looks++ > GROWTH_LOOKS)
         return FAR;
     if (slot)
         return growth_of_slot(w, slot);
@@ -160,7 +159,7 @@ static double chain_to(struct induction *w, const struct slot *slot,
     if (slots_loaded(w->kernel, value) == slot)
         return 0;
     if (!LLVMIsAInstruction(value) || !is_inside(w, value) ||
-        slots_loaded(w->kernel, value) || w->looks++ > CHAIN_MOST)
+        slots_loaded(w->kernel, value) || w->looks++ > LATENCY_LOOKS)
         return NONE;
     double longest = NONE;
     for (int i = 0; i < LLVMGetNumOperands(value); i++) {

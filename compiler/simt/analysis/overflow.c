@@ -2,17 +2,11 @@
 // widened numbers would not keep their stride. Lane 0, the base of all lanes,
 // may be inactive.
 #include "simt/analysis/analysis.h"
+#include "simt/analysis/tuning.h"
 #include "simt/kernel/kernel.h"
 #include "simt/ir/ir.h"
 
-enum {
-    // Threads of a block.
-    BLOCK_MOST = 1024,
-    // The largest factor of an index that still counts as a 32-bit index.
-    FACTOR_MOST = 16,
-    // The largest addend after which a wrapped index is still no index.
-    OFFSET_MOST = 1 << 24,
-};
+enum { BLOCK_MOST = 1024 };  // threads of a block
 
 // --- Unsigned ----------------------------------------------------------------
 

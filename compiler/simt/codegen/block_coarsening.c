@@ -5,23 +5,13 @@
 // and all reach the same barriers, so that each barrier may be a barrier of all
 // of them.
 #include "simt/codegen/codegen.h"
+#include "simt/codegen/tuning.h"
 #include "simt/widen/widen.h"
 #include "simt/analysis/analysis.h"
 #include "simt/kernel/kernel.h"
 #include "simt/ir/ir.h"
 
 #include <runnel/cpu_object.h>
-
-// Threads of a group, and bytes of what its blocks keep and share, which are to
-// stay in a cache. Instructions of a iteration that is unrolled.
-enum { COARSE_THREADS = 1 << 16, COARSE_BYTES = 128 << 10, UNROLLED_MOST = 80 };
-
-// Threads of a row of coarsened blocks: a few rows stay in a core's caches, and
-// each row is long enough for hardware prefetchers.
-enum { ROW_THREADS = 4096 };
-
-// Accesses to shared memory for each access to other memory.
-enum { SHARED_MOST = 4 };
 
 // --- Whether they can --------------------------------------------------------
 

@@ -1,5 +1,6 @@
 // The function that runs blocks of a kernel: launch, blocks, gangs, barriers.
 #include "simt/codegen/codegen.h"
+#include "simt/codegen/tuning.h"
 #include "simt/widen/widen.h"
 #include "simt/analysis/analysis.h"
 #include "simt/kernel/kernel.h"
@@ -8,9 +9,6 @@
 #include <runnel/cpu_object.h>
 #include <stddef.h>
 #include <string.h>
-
-// Bytes of a block's frames that may lie on the stack.
-enum { FRAMES_MOST = 16384 };
 
 // Most threads of a block along any axis.
 enum { THREADS_MOST = 1024 };

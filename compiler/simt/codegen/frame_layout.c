@@ -1,13 +1,12 @@
 // Where the slots that barriers keep lie in a gang's frame.
 #include "simt/codegen/codegen.h"
+#include "simt/codegen/tuning.h"
 #include "simt/widen/widen.h"
 #include "simt/analysis/analysis.h"
 #include "simt/kernel/kernel.h"
 #include "simt/ir/ir.h"
 
-// Bytes of a line of memory; private memory of a gang that may lie on the
-// stack.
-enum { LINE = 64, STACK_MOST = 8192 };
+enum { LINE = 64 };  // bytes of a cache line
 
 // Slots of less than a line share lines, first the line of the head: each line
 // costs as much as a full one.

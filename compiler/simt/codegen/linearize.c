@@ -2,14 +2,12 @@
 // branch. Behind a divergent branch, the blocks up to the reconvergence point
 // run one after another, each under the mask of its active lanes (a chain).
 #include "simt/codegen/codegen.h"
+#include "simt/codegen/tuning.h"
 #include "simt/widen/widen.h"
 #include "simt/kernel/kernel.h"
 #include "simt/ir/ir.h"
 
 #include <string.h>
-
-// Instructions of a block that is worth a second version without masks.
-enum { UNMASKED_MOST = 64 };
 
 // Blocks that lanes of a gang go through apart.
 struct chain {

@@ -2,14 +2,14 @@
 // without a test whether any lane is there, since processors cannot predict a
 // branch that depends on the lanes' data.
 #include "simt/codegen/codegen.h"
+#include "simt/codegen/tuning.h"
 #include "simt/widen/widen.h"
 #include "simt/analysis/analysis.h"
 #include "simt/kernel/kernel.h"
 #include "simt/ir/ir.h"
 
-// The most that a short side costs with vectors of 64 bytes (WIDEST), and what
-// a division or a root costs.
-enum { SHORT_MOST = 16, WIDEST = 64, ROOT_COST = 4, TOO_MUCH = 1000 };
+// Costs are for vectors of this many bytes; a cost above all others.
+enum { WIDEST = 64, TOO_MUCH = 1000 };
 
 // Cost of the vector form of an instruction, in simple 32-bit operations.
 // TOO_MUCH if an empty mask forbids the instruction, or the cost is too high.

@@ -1,21 +1,11 @@
 // Whether all gangs of a block, or of several blocks, always go to the same
 // barrier, with all their threads; and whether each of them gets its own code.
 #include "simt/codegen/codegen.h"
+#include "simt/codegen/tuning.h"
 #include "simt/widen/widen.h"
 #include "simt/analysis/analysis.h"
 #include "simt/kernel/kernel.h"
 #include "simt/ir/ir.h"
-
-// Limits for kernels whose gangs get code of their own: gangs and instructions,
-// more with 32 vector registers; threads for which a value takes half of those
-// registers.
-enum {
-    UNROLL_CHUNKS = 8,
-    UNROLL_INSTRUCTIONS = 250,
-    UNROLL_CHUNKS_WIDE = 16,
-    UNROLL_INSTRUCTIONS_WIDE = 400,
-    UNROLL_THREADS = 256,
-};
 
 // Whether a barrier stands where threads of the block may go apart, or threads
 // may end before others come to one.

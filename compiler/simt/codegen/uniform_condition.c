@@ -1,11 +1,9 @@
 // Whether all lanes of a gang agree on a condition, asked of a few numbers
 // where vectors would have to be made and compared.
 #include "simt/codegen/codegen.h"
+#include "simt/codegen/tuning.h"
 #include "simt/widen/widen.h"
 #include "simt/analysis/analysis.h"
-
-// Conditions within conditions that are looked at.
-enum { DEPTH_MOST = 4 };
 
 // True for an integer with a constant positive stride between lanes, of a type
 // wide enough that a gang's lanes do not wrap it often.

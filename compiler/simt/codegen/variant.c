@@ -1,6 +1,7 @@
 // The function of a kernel that the executor calls: it chooses a variant by the
 // shape of the block.
 #include "simt/codegen/codegen.h"
+#include "simt/codegen/tuning.h"
 #include "simt/widen/widen.h"
 #include "simt/analysis/analysis.h"
 #include "simt/kernel/kernel.h"
@@ -12,25 +13,6 @@
 
 // Rows lie along the axis that plan_axis() chose.
 enum { ROWS, WHOLE, HALVES, QUARTERS, COLUMNS, ACROSS, PACKED, VARIANTS };
-
-// Limits, in instructions unless noted: chains of a kernel that gets several
-// versions; varying values that a loop may hold, and with 32 vector registers,
-// if a loop also loads a number of uniform values; kernels with two versions of
-// rarely used code, or with code for rows of 8 threads before the block size is
-// known; threads of the shortest row that gets lanes.
-enum {
-    CHAINED_MOST = 300,
-    HELD_MOST = 3,
-    HELD_MOST_WIDE = 9,
-    SHARED_LEAST = 8,
-    PACKED_MOST = 300,
-    QUARTERS_MOST = 100,
-    ROW_LEAST = 3,
-};
-
-// Lanes along y are chosen if their cost is at most this share of the cost
-// along x: costs are estimates, and most kernels are written for lanes along x.
-static const double Y_GAINS = 0.75;
 
 // --- Planning ----------------------------------------------------------------
 

@@ -2,6 +2,8 @@
 // promises. Nothing here knows what a kernel is.
 #pragma once
 
+#include "simt/ir/tuning.h"
+
 #include <llvm-c/Core.h>
 #include <llvm-c/Target.h>
 #include <llvm-c/TargetMachine.h>
@@ -11,9 +13,6 @@
 
 // No block, loop, barrier or number.
 enum { NONE = -1 };
-
-// Functions with more instructions get short code rather than fast code.
-enum { KERNEL_LARGE = 600, KERNEL_HUGE = 2000 };
 
 // --- arena.c: memory until the end of the process; maps and sets -------------
 

@@ -113,7 +113,6 @@ LLVMValueRef first_non_phi(LLVMBasicBlockRef block)
 
 bool module_is_huge(LLVMModuleRef module)
 {
-    enum { HUGE_LEAST = 10000 };
     LLVMValueRef function = LLVMGetFirstFunction(module);
     while (function && function_size(function) <= HUGE_LEAST)
         function = LLVMGetNextFunction(function);

@@ -5,9 +5,6 @@
 
 #include <string.h>
 
-// Blocks of a kernel: code generation takes time that grows with their square.
-enum { BLOCKS_MOST = 600, PRIVATE_MOST = 512 << 10 };
-
 // --- Splitting ---------------------------------------------------------------
 
 // A pair cannot become vectors: its halves are taken where it is made.

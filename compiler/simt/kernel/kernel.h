@@ -2,6 +2,7 @@
 // reg2mem): control flow, variables, and accesses that belong together.
 #pragma once
 
+#include "simt/kernel/tuning.h"
 #include "simt/ir/ir.h"
 
 struct block {
@@ -158,7 +159,7 @@ bool address_is_shared(const struct kernel *kernel, LLVMValueRef address,
 // --- access_groups.c: neighbouring accesses of a thread ----------------------
 
 // The first access of a group loads for all, or the last one stores for all.
-enum { GROUP_MOST = 16, STRUCT_BYTES_MOST = 64 };
+enum { GROUP_MOST = 16 };
 struct grouped_access {
     LLVMValueRef at;
     int64_t offset, end;          // bytes from a common base

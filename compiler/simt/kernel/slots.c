@@ -3,9 +3,6 @@
 #include "simt/kernel/kernel.h"
 #include "simt/ir/ir.h"
 
-// Instructions that computing a value anew may take.
-enum { REMAT_MOST = 12 };
-
 static void add_use(LLVMValueRef **list, unsigned *count, LLVMValueRef use)
 {
     *list = simt_grow(*list, *count, sizeof **list);

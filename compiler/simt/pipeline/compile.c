@@ -1,5 +1,6 @@
 // The way of a module through the SIMT compiler.
 #include "simt/pipeline/pipeline.h"
+#include "simt/pipeline/tuning.h"
 #include "simt/widen/widen.h"
 #include "simt/transform/transform.h"
 #include "simt/analysis/analysis.h"
@@ -351,9 +352,6 @@ static void look_near(void)
 {
     set_option("-memdep-block-number-limit=50");
 }
-
-// A switch with more cases disables block placement.
-enum { CASES_MOST = 500 };
 
 // Block placement searches all cases for each block: time grows with the
 // square of the number of cases.

@@ -2,6 +2,7 @@
 // the functions of the others and writes its own object. Threads would need a
 // copy of the module each, since one LLVM context serves one thread.
 #include "simt/pipeline/pipeline.h"
+#include "simt/pipeline/tuning.h"
 #include "simt/analysis/analysis.h"
 #include "simt/ir/ir.h"
 #include "simt/simt.h"
@@ -14,10 +15,6 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-// The smallest partition in instructions, which takes 50 ms to compile. A
-// process costs 5 to 10 ms: it copies the memory that it changes.
-enum { PARTITION_LEAST = 2000 };
 
 struct module_part {
     LLVMValueRef function;

@@ -1,5 +1,6 @@
 // The passes of the SIMT compiler: one table, in the order in which they run.
 #include "simt/pipeline/pipeline.h"
+#include "simt/pipeline/tuning.h"
 #include "simt/codegen/codegen.h"
 #include "simt/transform/transform.h"
 #include "simt/kernel/kernel.h"
@@ -93,8 +94,6 @@ static char *canonical_loops(struct compilation *c, LLVMModuleRef module)
 
 static char *rotate(struct compilation *c, LLVMModuleRef module)
 {
-    // The optimiser visits all dependents of a counter for each unrolled loop.
-    enum { LOOPS_MOST = 500 };
     c->many_loops = rotate_loops(module) > LOOPS_MOST;
     return NULL;
 }

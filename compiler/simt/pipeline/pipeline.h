@@ -1,6 +1,7 @@
 // Room pipeline: the way of a module through the SIMT compiler.
 #pragma once
 
+#include "simt/pipeline/tuning.h"
 #include "simt/codegen/codegen.h"
 #include "simt/simt.h"
 #include "simt/transform/transform.h"
@@ -42,7 +43,6 @@ LLVMValueRef thread_of(LLVMModuleRef module, unsigned number);
 
 // The variants of a module, divided among processes. Each process works on
 // partition `mine` (the first process on 0) and writes an object of its own.
-enum { PARTITIONS_MOST = 4 };
 struct partitions {
     unsigned count, mine;
     int ends[PARTITIONS_MOST];  // pipes: of the children, or a child's own [0]

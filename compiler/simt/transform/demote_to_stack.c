@@ -3,9 +3,8 @@
 // use with all earlier copies, and extracts the number from a widened one use
 // by use.
 #include "simt/transform/transform.h"
+#include "simt/transform/tuning.h"
 #include "simt/ir/ir.h"
-
-enum { USES_MOST = 250 };
 
 // By other blocks.
 static unsigned count_uses(LLVMValueRef value)

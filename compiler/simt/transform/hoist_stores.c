@@ -4,11 +4,9 @@
 // queue; a store right behind the last load of the overwritten bytes has left
 // the queue by then.
 #include "simt/transform/transform.h"
+#include "simt/transform/tuning.h"
 #include "simt/analysis/analysis.h"
 #include "simt/ir/ir.h"
-
-// Most predecessors of a block that receive its stores.
-enum { BEFORE_MOST = 2 };
 
 // Bytes of memory, counted from somewhere.
 struct store_place {

@@ -3,11 +3,10 @@
 // enough chains to keep its units busy. If no store is in between, a few chains
 // advance by one sum in turn.
 #include "simt/transform/transform.h"
+#include "simt/transform/tuning.h"
 #include "simt/ir/ir.h"
 
 #include <stdlib.h>
-
-enum { LONG = 8 };  // sums of a chain that is worth it
 
 struct chain_term {
     LLVMValueRef value;
@@ -115,7 +114,7 @@ static LLVMValueRef read_span(struct span *s, LLVMValueRef at)
 
 static bool find_chains(struct span *s, LLVMTargetDataRef layout)
 {
-    if (s->count < 2 * LONG)
+    if (s->count < 2 * REDUCTION_LONG)
         return false;
     map_clear(&s->numbers);
     for (unsigned i = 0; i < s->count; i++) {
@@ -124,7 +123,7 @@ static bool find_chains(struct span *s, LLVMTargetDataRef layout)
         if (is_sum(layout, term->value) && !find_chain(s, term))
             return false;
     }
-    return s->chains > 1 && s->depth >= LONG;
+    return s->chains > 1 && s->depth >= REDUCTION_LONG;
 }
 
 static void interleave_block(struct span *s, LLVMTargetDataRef layout,

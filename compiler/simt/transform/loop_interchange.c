@@ -19,12 +19,10 @@
 // registers, and memory is fastest when several rows are read at once. No sum
 // here passes n, so no sum wraps.
 #include "simt/transform/transform.h"
+#include "simt/transform/tuning.h"
 #include "simt/analysis/analysis.h"
 #include "simt/kernel/kernel.h"
 #include "simt/ir/ir.h"
-
-// Rows of memory that a gang goes along at once, as processors can follow.
-enum { ROWS_MOST = 4 };
 
 struct builder {
     LLVMBuilderRef ir;

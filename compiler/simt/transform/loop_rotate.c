@@ -3,10 +3,8 @@
 // counter and all later blocks, which takes most of the time in kernels of
 // thousands of loops.
 #include "simt/transform/transform.h"
+#include "simt/transform/tuning.h"
 #include "simt/ir/ir.h"
-
-// Blocks of a function that is short enough; instructions of a condition.
-enum { BLOCKS_SHORT = 1000, HEADER_MOST = 16 };
 
 struct rotation {
     LLVMBuilderRef b;

@@ -3,11 +3,9 @@
 // array that is accessed in several sizes, or whose address escapes, keeps one
 // copy per lane.
 #include "simt/transform/transform.h"
+#include "simt/transform/tuning.h"
 #include "simt/kernel/kernel.h"
 #include "simt/ir/ir.h"
-
-// Most elements that a memset of bytes becomes.
-enum { SET_MOST = 64 };
 
 struct layout {
     const struct kernel *kernel;

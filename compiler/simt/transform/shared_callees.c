@@ -3,17 +3,12 @@
 // without branches stays a function, in a form for one thread and in a form for
 // vectors.
 #include "simt/transform/transform.h"
+#include "simt/transform/tuning.h"
 #include "simt/analysis/analysis.h"
 #include "simt/ir/ir.h"
 
 #include <stdio.h>
 #include <string.h>
-
-// Copies of a function that there may be in any case, and instructions that
-// more of them may have together; instructions that are worth a call.
-enum { COPIES_FEW = 32, TOGETHER_MOST = 20000, BODY_LEAST = 16 };
-
-enum { DEPTH_MOST = 20 };
 
 // --- How many copies there would be ------------------------------------------
 

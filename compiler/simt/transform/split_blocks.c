@@ -2,9 +2,8 @@
 // length: LLVM searches the whole block for uses of a value, for ordering
 // constraints and for live values.
 #include "simt/transform/transform.h"
+#include "simt/transform/tuning.h"
 #include "simt/ir/ir.h"
-
-enum { BLOCK_MOST = 2000, PIECE = 1000 };  // instructions
 
 // A phi cannot begin a piece, and variables stay in the entry.
 static bool is_bound(LLVMValueRef at)

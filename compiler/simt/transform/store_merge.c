@@ -4,12 +4,10 @@
 // and be searched again at each branch, so stores are merged within pieces of
 // such a function only.
 #include "simt/transform/transform.h"
+#include "simt/transform/tuning.h"
 #include "simt/ir/ir.h"
 
 #include <string.h>
-
-// Blocks of a function that is short enough; pieces, and their blocks.
-enum { BLOCKS_SHORT = 1000, PIECES_MOST = 64, PIECE_LEAST = 100 };
 
 static const char fence[] = "llvm.sideeffect";
 

@@ -5,13 +5,11 @@
 // all loads of a variable read rows that the preceding blocks have copied from
 // arrays, the loads read the arrays, and the stores are deleted.
 #include "simt/transform/transform.h"
+#include "simt/transform/tuning.h"
 #include "simt/analysis/analysis.h"
 #include "simt/ir/ir.h"
 
 #include <stdlib.h>
-
-// Most loads of a row before the loads of the next row.
-enum { LEAST_OF_ROW = 8 };
 
 // A load or store of the variable.
 struct access {

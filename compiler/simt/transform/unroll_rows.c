@@ -3,16 +3,8 @@
 // one, so that the loads of a lane form an access group
 // (kernel/access_groups.c) and one long load.
 #include "simt/transform/transform.h"
+#include "simt/transform/tuning.h"
 #include "simt/ir/ir.h"
-
-// Instructions of a iteration, and of all iterations that become one.
-enum { ITERATION_MOST = 48, UNROLLED_MOST = 192 };
-// Bytes of one load, iterations that become one, bytes that an iteration
-// advances, values visited.
-enum {
-    LOADED = 16, COUNT_LEAST = 4, COUNT_MOST = 8, STEP_MOST = 8,
-    VALUES_MOST = 200
-};
 
 // By how much a value grows from one iteration of a loop to the next, or from
 // lane to lane in x; FAR: by something that is not known, or not always the

@@ -1,12 +1,10 @@
 // Atomic operations, lane by lane. Threads of a block never run at the same
 // time, so on shared memory they need not be atomic.
 #include "simt/widen/widen.h"
+#include "simt/widen/tuning.h"
 #include "simt/analysis/analysis.h"
 #include "simt/kernel/kernel.h"
 #include "simt/ir/ir.h"
-
-// Most instructions in a chain that recompute an index from memory.
-enum { REREAD_DEPTH = 4 };
 
 static LLVMValueRef combine(struct emitter *e, LLVMAtomicRMWBinOp how,
                             LLVMValueRef old, LLVMValueRef value)

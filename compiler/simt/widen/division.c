@@ -2,10 +2,8 @@
 // these are exact, by products where the divisor is a constant, and otherwise
 // lane by lane.
 #include "simt/widen/widen.h"
+#include "simt/widen/tuning.h"
 #include "simt/ir/ir.h"
-
-// Divisions of a function by constants of 64 bits that are not calls.
-enum { INLINE_MOST = 8 };
 
 static bool is_signed(LLVMOpcode opcode)
 {
@@ -190,7 +188,7 @@ LLVMValueRef division_widen(struct emitter *e, LLVMValueRef at)
         return LLVMBuildBinOp(b, opcode, up, lanes_vector(e, divisor), "");
     if (constant) {
         down = lanes_vector(e, divisor);
-        quotient = (e->quotient_count++ < INLINE_MOST
+        quotient = (e->quotient_count++ < DIVISIONS_INLINE_MOST
                         ? quotient_by : call_quotient_by)(
             e, up, divisor, is_signed(opcode));
     } else if (LLVMGetIntTypeWidth(LLVMTypeOf(at)) <= 32) {

@@ -1,11 +1,9 @@
 // Loads and stores: of one place, of neighbours, or of places all over.
 #include "simt/widen/widen.h"
+#include "simt/widen/tuning.h"
 #include "simt/analysis/analysis.h"
 #include "simt/kernel/kernel.h"
 #include "simt/ir/ir.h"
-
-// Accesses of a function to places all over that are not calls.
-enum { INLINE_MOST = 24 };
 
 // Bytes of a line.
 enum { LINE = 64 };
@@ -149,7 +147,7 @@ static LLVMValueRef call_masked(struct emitter *e, const char *intrinsic,
                                 unsigned alignment)
 {
     if (places_are_native(e, LLVMGetElementType(overloads[0])) ||
-        e->scattered_count++ < INLINE_MOST)
+        e->scattered_count++ < ACCESSES_INLINE_MOST)
         return call_intrinsic(e, intrinsic, overloads, 2, arguments, 4);
     LLVMTypeRef result = variables == 1 ? overloads[0] : e->void_type;
     LLVMTypeRef types[] = {LLVMTypeOf(arguments[0]), LLVMTypeOf(arguments[1])};
@@ -197,7 +195,7 @@ static LLVMValueRef row_addresses(struct emitter *e, LLVMValueRef base,
 static bool loads_apart(struct emitter *e, struct shape address)
 {
     return address.kind == SHAPE_AFFINE && !e->mask && !e->in_chain &&
-           !e->kernel->compact && e->strided_count < INLINE_MOST;
+           !e->kernel->compact && e->strided_count < ACCESSES_INLINE_MOST;
 }
 
 static LLVMValueRef load_apart(struct emitter *e, LLVMValueRef at,

@@ -3,13 +3,11 @@
 // memory before it is written. Whole lines can be written without the cache.
 // That pays in a kernel that does little else and writes each address once.
 #include "simt/widen/widen.h"
+#include "simt/widen/tuning.h"
 #include "simt/kernel/kernel.h"
 #include "simt/ir/ir.h"
 
-// Bytes that the threads of a launch write by one store, above which lines are
-// not kept; bytes of a line; instructions for each store, of a kernel or a loop
-// that memory holds up.
-enum { KEPT_MOST = 16 << 20, LINE = 64, BRIEF_MOST = 80 };
+enum { LINE = 64 };  // bytes of a cache line
 
 // --- Arrays ------------------------------------------------------------------
 

@@ -1,19 +1,12 @@
 // Prefetches memory before the kernel reads it:
 // docs/decisions/0027-prefetching.md.
 #include "simt/widen/widen.h"
+#include "simt/widen/tuning.h"
 #include "simt/analysis/analysis.h"
 #include "simt/kernel/kernel.h"
 #include "simt/ir/ir.h"
 
-// How many bytes of memory are asked for ahead, of all rows that a gang reads,
-// and at least of each. Instructions of a kernel of which a processor sees
-// enough at once to ask by itself.
-enum {
-    AHEAD = 8192,
-    AHEAD_LEAST = 512,
-    FORESEEN_MOST = 48,
-    LINE = 64,
-};
+enum { LINE = 64 };  // bytes of a cache line
 
 static void prefetch(struct emitter *e, LLVMValueRef address, uint64_t begin,
                      uint64_t end)

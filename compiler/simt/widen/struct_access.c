@@ -3,12 +3,10 @@
 // structs are loaded or stored as one row and the members deinterleaved;
 // elsewhere members that share a word are loaded or stored as one number.
 #include "simt/widen/widen.h"
+#include "simt/widen/tuning.h"
 #include "simt/analysis/analysis.h"
 #include "simt/kernel/kernel.h"
 #include "simt/ir/ir.h"
-
-// Units of what is loaded for each that is used, and of a small aggregate.
-enum { UNUSED_MOST = 4, SMALL_UNITS = 4 };
 
 // Some of a group's accesses, from a first one on.
 struct aggregate {
