@@ -4,6 +4,7 @@
 
 #include "backends/cpu/jit/find_compiler.h"
 #include "backends/cpu/jit/object_file.h"
+#include "backends/cpu/jit/tuning.h"
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/scratch.h"
@@ -18,8 +19,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#define OBJECT_SIZE_MAX ((size_t)1 << 29)
 
 // Files of the job that are dumps; for IR the prefix of their names.
 #define DUMP_ASSEMBLY "assembly"
@@ -386,8 +385,6 @@ static rnl_status perform(struct compile_job *job,
 }
 
 // --- Compiler version ------------------------------------------------------
-
-#define VERSION_TIMEOUT_NS UINT64_C(10000000000)
 
 // From "runnel-cc 5 abi 1 … target native:0123456789abcdef (znver4)", takes the
 // part before " target " and, without the hash, the part behind.

@@ -6,6 +6,7 @@
 #include "backends/cpu/kernel/float_mode.h"
 #include "backends/cpu/kernel/guarded.h"
 #include "backends/cpu/kernel/stop.h"
+#include "backends/cpu/kernel/tuning.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -609,10 +610,6 @@ static rnl_status run_grid(struct runner *runner, struct fiber *fiber,
     trim_fibers(runner, BLOCK_THREADS_MOST);
     return status;
 }
-
-// A launch runs its clusters by many calls: eight blocks of 256 threads keep
-// their stacks between calls.
-enum { CLUSTER_STACKS = 8 * 256 };
 
 // Runs clusters in a row, each with all its blocks resident.
 static rnl_status run_clusters(struct runner *runner, struct fiber *fiber,

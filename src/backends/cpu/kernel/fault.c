@@ -4,6 +4,7 @@
 #include "backends/cpu/kernel/fiber.h"
 #include "backends/cpu/kernel/guarded.h"
 #include "backends/cpu/kernel/stop.h"
+#include "backends/cpu/kernel/tuning.h"
 #include "core/object/config.h"
 
 #include <errno.h>
@@ -216,8 +217,6 @@ void fault_thread_end(struct runner *runner)
 const char fault_overwritten[] =
     "the stack was overwritten: a store past the end of a local array reached "
     "what the kernel returns to";
-
-enum { NEAR_GUARD = 32 << 10 };
 
 // The guard that an address lies in, among the stacks of the thread.
 static enum guard_side stack_guard(const struct runner *runner,

@@ -1,6 +1,7 @@
 #include "backends/cpu/kernel/fiber.h"
 
 #include "backends/cpu/kernel/guarded.h"
+#include "backends/cpu/kernel/tuning.h"
 #include "base/thread.h"
 
 #include <stdint.h>
@@ -425,7 +426,6 @@ static bool notice_forks(void)
 // Stacks lie at regular distances, so the hot ends of many stacks would share a
 // few sets of the first-level cache; they start at different offsets in their
 // page.
-enum { COLOUR_SIZE = 320, COLOUR_COUNT = 12 };
 
 // Shared by the offset and the stack.
 enum { MAPPING_SIZE = FIBER_STACK_SIZE + COLOUR_SIZE * COLOUR_COUNT };

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "backends/cpu/kernel/guarded.h"
+#include "backends/cpu/kernel/tuning.h"
 
 #include <runnel/cpu_object.h>
 #include <stdbool.h>
@@ -16,9 +17,6 @@
 #if !defined(__x86_64__) && !defined(__aarch64__)
 #include <ucontext.h>
 #endif
-
-// The usable size. Threads of a GPU have less.
-#define FIBER_STACK_SIZE ((size_t)256 << 10)
 
 enum { FIBER_KEPT_WORDS = 21 };
 

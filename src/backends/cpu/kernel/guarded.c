@@ -1,18 +1,11 @@
 #include "backends/cpu/kernel/guarded.h"
 
+#include "backends/cpu/kernel/tuning.h"
 #include "base/thread.h"
 
 #include <stdatomic.h>
 #include <sys/mman.h>
 #include <unistd.h>
-
-// Wider than a page, so that a loop with large steps meets it, too.
-enum { GUARD_SIZE = 16 << 10 };
-
-// A guard made by mprotect costs the process up to three of its 65530 mappings,
-// so beyond this number there are no guards. Guards of Linux 6.13 are free; a
-// readable page costs two mappings in any case.
-enum { GUARDED_MOST = 16384 };
 
 #if !defined(MADV_GUARD_INSTALL)
 #define MADV_GUARD_INSTALL 102

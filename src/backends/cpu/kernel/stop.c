@@ -3,6 +3,7 @@
 #include "backends/cpu/kernel/block_threads.h"
 #include "backends/cpu/kernel/fault.h"
 #include "backends/cpu/kernel/fiber.h"
+#include "backends/cpu/kernel/tuning.h"
 #include "base/clock.h"
 #include "base/fail.h"
 
@@ -13,9 +14,6 @@
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-
-#define AGAIN_NS 1000000   // between two tries to stop the same run
-#define NAP_LEAST_NS 100000
 
 enum { SIGNAL = SIGURG };
 
@@ -191,7 +189,7 @@ static void look_at_locked(struct stop_thread *thread, uint64_t now,
     look->running |= running;
     if (deadline <= now) {
         ask_locked(thread, turn, STOP_LIMIT);
-        deadline = now + AGAIN_NS;
+        deadline = now + STOP_AGAIN_NS;
     }
     if (deadline < look->next)
         look->next = deadline;
@@ -242,7 +240,7 @@ static uint64_t look(struct watchdog *watchdog, uint64_t *turns,
 {
     uint64_t now = clock_now(), next = RNL_FOREVER;
     if (look_at_requests(watchdog, out_stopping))
-        next = now + AGAIN_NS;
+        next = now + STOP_AGAIN_NS;
     if (watchdog->limit_ns == 0)
         return next;
     struct stop_look seen = look_at_limits(now);
@@ -250,7 +248,7 @@ static uint64_t look(struct watchdog *watchdog, uint64_t *turns,
         next = earlier(earlier(next, seen.next),
                        clock_deadline(watchdog->limit_ns));
     *turns = seen.turns;
-    return next < now + NAP_LEAST_NS ? now + NAP_LEAST_NS : next;
+    return next < now + STOP_NAP_LEAST_NS ? now + STOP_NAP_LEAST_NS : next;
 }
 
 static void *run(void *argument)

@@ -2,6 +2,7 @@
 #include "backends/cpu/kernel/block.h"
 #include "backends/cpu/scheduler/graph_plan.h"
 #include "backends/cpu/scheduler/queue.h"
+#include "backends/cpu/scheduler/tuning.h"
 #include "core/graph/graph.h"
 #include "core/graph/node_params.h"
 #include "core/stream/op.h"
@@ -52,9 +53,6 @@ static void count(const struct graph *graph, size_t *steps, size_t *edges)
 }
 
 // --- Steps -----------------------------------------------------------------
-
-// Most steps that are run in one go.
-#define CHAIN 64
 
 static enum step_kind kind_of_ops(const struct node *node, struct step *step)
 {

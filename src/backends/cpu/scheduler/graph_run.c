@@ -5,6 +5,7 @@
 #include "backends/cpu/scheduler/parallel_for.h"
 #include "backends/cpu/scheduler/pool.h"
 #include "backends/cpu/scheduler/queue.h"
+#include "backends/cpu/scheduler/tuning.h"
 #include "backends/cpu/scheduler/value_waiters.h"
 #include "base/clock.h"
 #include "core/module/function.h"
@@ -13,17 +14,7 @@
 #include "core/stream/op.h"
 #include "core/stream/stream.h"
 
-// Steps that take this long on average, in ticks, are worth handing out.
-#define SHARE_TICKS 6000
-#define SMALL_STEPS 64
-#define BRIEF_TICKS 40000  // 10 to 20 microseconds
 #define NO_STEP UINT32_MAX
-#define LOOKED_AT 8   // steps, singly
-#define CALLS_MOST 4  // … and then so many at once
-// Steps before the first check for waiting work; then more steps at once, as
-// long as they take fewer ticks than this.
-#define TIME_SLICE_STEPS 8
-#define TIME_SLICE_TICKS 4000000
 
 // --- One step --------------------------------------------------------------
 
@@ -253,7 +244,7 @@ static enum next may_run(struct plan *plan, struct step *step, bool worker)
 // sees a single long time, so two in a row are needed.
 static bool worth_sharing(struct plan *plan, uint64_t ticks, uint32_t steps)
 {
-    plan->slow = ticks / steps > SHARE_TICKS ? plan->slow + 1 : 0;
+    plan->slow = ticks / steps > GRAPH_SHARE_TICKS ? plan->slow + 1 : 0;
     return plan->slow >= 2;
 }
 
@@ -315,9 +306,9 @@ static uint32_t more_steps(uint32_t steps, uint64_t *start)
 {
     uint64_t now = clock_ticks(), spent = now - *start;
     *start = now;
-    if (spent < TIME_SLICE_TICKS / 8)
+    if (spent < GRAPH_SLICE_TICKS / 8)
         return steps > UINT32_MAX / 8 ? steps : 8 * steps;
-    return spent < TIME_SLICE_TICKS || steps == 1 ? steps : steps / 2;
+    return spent < GRAPH_SLICE_TICKS || steps == 1 ? steps : steps / 2;
 }
 
 // The same for all of them.
@@ -327,7 +318,7 @@ static bool run_alone(struct plan *plan, bool worker, struct time_slice *turn,
     struct pool *pool = stream_pool(plan->queue->stream);
     unsigned rank = pool_rank(plan->queue->stream->priority);
     uint64_t start = clock_ticks();
-    for (uint32_t some = TIME_SLICE_STEPS, gone_over = 0;;) {
+    for (uint32_t some = GRAPH_SLICE_STEPS, gone_over = 0;;) {
         uint32_t left = plan->count - plan->next;
         bool goes_on = run_some(
             plan, worker, plan->next + (left < some ? left : some), out_next);
@@ -335,7 +326,7 @@ static bool run_alone(struct plan *plan, bool worker, struct time_slice *turn,
             return false;
         if (!goes_on)
             plan->next = branch_choose(plan, &plan->steps[plan->next]);
-        if (!goes_on && gone_over++ % TIME_SLICE_STEPS != 0)
+        if (!goes_on && gone_over++ % GRAPH_SLICE_STEPS != 0)
             continue;
         if (plan->next >= plan->count)
             return true;

@@ -5,6 +5,7 @@
 #include "backends/cpu/scheduler/event.h"
 #include "backends/cpu/scheduler/pool.h"
 #include "backends/cpu/scheduler/queue.h"
+#include "backends/cpu/scheduler/tuning.h"
 #include "backends/cpu/scheduler/value_waiters.h"
 #include "base/clock.h"
 #include "core/object/context_object.h"
@@ -13,8 +14,6 @@
 #include "core/stream/interprocess_event.h"
 #include "core/stream/op.h"
 #include "core/stream/stream.h"
-
-enum { NAP_NS = 100000 };
 
 rnl_status cpu_event_share(struct event *event, bool opens, unsigned char *key)
 {
@@ -212,7 +211,7 @@ rnl_status cpu_interprocess_wait(struct event *event, uint64_t deadline)
     uint64_t record = 0;
     rnl_status status;
     while ((status = look(event, &record)) == RNL_NOT_READY) {
-        uint64_t now = clock_now(), next = now + NAP_NS;
+        uint64_t now = clock_now(), next = now + EVENT_NAP_NS;
         if (deadline != RNL_FOREVER && now >= deadline)
             return event_timed_out(event, "complete");
         pool_nudge(context->pool);

@@ -6,6 +6,7 @@
 #include "backends/cpu/scheduler/parallel_for.h"
 #include "backends/cpu/scheduler/pool.h"
 #include "backends/cpu/scheduler/queue.h"
+#include "backends/cpu/scheduler/tuning.h"
 #include "base/clock.h"
 #include "core/module/function.h"
 #include "core/object/buffer_object.h"
@@ -20,25 +21,6 @@
 #if MSAN_NOTES_WRITES
 #include <sanitizer/msan_interface.h>
 #endif
-
-// Bytes that are copied or filled as one unit. Large copies use large units, so
-// that the C library writes past the caches.
-#define UNIT_SMALL ((size_t)128 << 10)
-#define UNIT_LARGE ((size_t)8 << 20)
-#define SHARE_BYTES ((size_t)32 << 20)  // at most, in one go
-#define PARALLEL_BYTES ((size_t)256 << 10)
-#define SMALL_BYTES ((size_t)64 << 10)
-#define SMALL_THREADS 4096u
-
-// Blocks of a unit where lanes are blocks, and units for each thread of a
-// launch that is shared well.
-#define ACROSS_LEAST 32
-#define ACROSS_MOST 1024
-#define ACROSS_UNITS 8
-
-// Threads of a block in y from which on code for blocks of any size makes lanes
-// of blocks.
-#define ACROSS_TALL 9
 
 static uint64_t volume(const rnl_dim3 *dim)
 {

@@ -4,6 +4,7 @@
 #include "backends/cpu/kernel/stop.h"
 #include "backends/cpu/scheduler/pool.h"
 #include "backends/cpu/scheduler/queue.h"
+#include "backends/cpu/scheduler/tuning.h"
 #include "base/clock.h"
 
 #include <math.h>
@@ -15,34 +16,6 @@
 // join. Sleeping workers are woken if the estimate is much larger, or after a
 // while, because a first part can mislead. If the last launches of a kernel
 // were worth a wake-up, the kernel is shared from its first unit on.
-#define FIRST_PARTS 4096
-#define ALONE_TICKS 2000
-#define WAKE_TICKS 20000
-#define EXPECT_TICKS 60000
-#define LOOK_NS 100000
-
-// How long a share takes at most, as far as those before tell. Memory is fast
-// in few long runs: 1 to 4 ms, so that work of a higher priority need not wait
-// for long. If units are not known to be alike, 30 to 130 us, so that all
-// threads finish at about the same time.
-#define LONG_SHARE_TICKS 4000000
-#define SHARE_TICKS 131072
-#define GROWTH 2
-#define GROWTH_ALONE 64
-
-// Units are long if a share's units took this many times the mean. A share has
-// at most half of an equal part of the units, so that a share of long units
-// takes as long as an equal part. Long units count if a thread spent more than
-// an 8th of its time there, and more than about 0.1 ms.
-#define LONG_UNITS 2
-#define PART_THAT_COUNTS 8
-#define TICKS_THAT_COUNT (2 * SHARE_TICKS)
-
-// Where units are long, a share of long ones only takes a 16th of an equal
-// part. Shares of average units take at least 4 to 16 us, because to begin a
-// share costs 0.1 us or more.
-#define PART_OF_EQUAL 16
-#define LEAST_SHARE_TICKS 16384
 
 #define FRACTION 16  // of a tick, in struct unit_times
 

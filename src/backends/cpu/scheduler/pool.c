@@ -3,6 +3,7 @@
 #include "backends/cpu/kernel/stop.h"
 #include "backends/cpu/scheduler/parallel_for.h"
 #include "backends/cpu/scheduler/queue.h"
+#include "backends/cpu/scheduler/tuning.h"
 #include "backends/cpu/scheduler/value_waiters.h"
 #include "base/clock.h"
 #include "core/stream/interprocess_event.h"
@@ -26,13 +27,6 @@
 // stands by while the sentinel naps: this worker asked the system to run at
 // once, and is woken except for small work. A worker that ends its work on its
 // waker's processor sleeps instead of spinning.
-#define NAP_FIRST_NS 50000
-#define NAP_LAST_NS 3200000
-#define REST_NS 6400000  // idle for so long: operations kept are given back
-
-#define SPIN_ROUND 64  // pauses of the processor, about a microsecond
-
-#define THREADS_BLOCKED_MOST 256  // extra workers while host functions block
 
 enum { STANDS_BY = 1, LAZY = 2 };  // kinds of sleepers at `wake_word`
 
@@ -246,8 +240,6 @@ void pool_block_end(struct pool *pool)
 
 // --- Taking turns ----------------------------------------------------------
 
-#define TIME_SLICE_TICKS 8000000  // 2 to 8 ms
-
 static bool is_urged(struct pool *pool, unsigned rank)
 {
     return atomic_load_explicit(&pool->ready_above[rank],
@@ -267,7 +259,7 @@ bool pool_wants_time_slice(struct pool *pool, unsigned rank, uint64_t since,
                      uint64_t now)
 {
     return is_urged(pool, rank) ||
-           (now - since > TIME_SLICE_TICKS && has_equal(pool, rank));
+           (now - since > STREAM_SLICE_TICKS && has_equal(pool, rank));
 }
 
 // Among equals no more than twice as many threads as the pool is wide work.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "backends/cpu/machine/machine.h"
+#include "backends/cpu/scheduler/tuning.h"
 #include "backends/cpu/scheduler/value_waiters.h"
 
 #define PRIORITIES 3  // 0 normal, -1, -2
@@ -91,9 +92,6 @@ static inline bool value_poll(struct pool *pool, unsigned pause)
            value_poll_now(pool, pause);
 }
 
-#define VALUE_POLL_IDLE 4   // pauses: of who has nothing else to do …
-#define VALUE_POLL_BUSY 32  // … and between ops
-
 // Takes this queue off the ready list; false if the queue is not listed.
 bool pool_take(struct pool *pool, struct queue *queue);
 
@@ -113,7 +111,7 @@ static inline unsigned pool_rank(int priority)
 }
 
 // True if work of a higher rank is ready, or a queue of the same rank after a
-// time slice of TIME_SLICE_TICKS. `now` is clock_ticks.
+// time slice of STREAM_SLICE_TICKS. `now` is clock_ticks.
 bool pool_wants_time_slice(struct pool *pool, unsigned rank, uint64_t since,
                      uint64_t now);
 

@@ -4,6 +4,7 @@
 #include "backends/cpu/scheduler/graph_plan.h"
 #include "backends/cpu/scheduler/parallel_for.h"
 #include "backends/cpu/scheduler/pool.h"
+#include "backends/cpu/scheduler/tuning.h"
 #include "backends/cpu/scheduler/value_waiters.h"
 #include "base/clock.h"
 #include "core/object/object.h"
@@ -12,9 +13,6 @@
 #include "core/stream/stream.h"
 
 #include <stdio.h>
-
-#define PATIENCE 16  // untaken ops
-#define HOPS_MOST 64  // from stream to stream; there may be a circle
 
 // --- Submitting ------------------------------------------------------------
 

@@ -11,8 +11,6 @@
 
 #include <stdio.h>
 
-#define TICKS_MOST 400  // for a look at one word
-
 static unsigned bucket_of(const char *address)
 {
     // Addresses of the same kind are often adjacent or a page apart.
@@ -104,7 +102,7 @@ static bool release(struct value_waiter *waiter)
 
 static uint64_t cost_most(struct value_waiters *all)
 {
-    return TICKS_MOST * ((uint64_t)atomic_load(&all->count) + 1);
+    return VALUE_TICKS_MOST * ((uint64_t)atomic_load(&all->count) + 1);
 }
 
 // The cost of the poll, without times in which the thread was preempted.
@@ -148,9 +146,6 @@ bool value_waiters_check_at(struct pool *pool, const char *address)
 // Young waits are often over soon: the sentinel finds the end after at most
 // half of the time waited, or a millisecond. A long wait tolerates a 32nd of
 // its time; and a poll of thousands of values is spread over many naps.
-
-#define NAP_SHORTEST_NS (VALUE_POLL_NAP_NS / 20)
-#define NAP_LONGEST_NS (8 * VALUE_POLL_NAP_NS)
 
 static uint64_t clamp(uint64_t value, uint64_t least, uint64_t most)
 {

@@ -2,12 +2,12 @@
 #pragma once
 
 #include "backends/cpu/scheduler/queue.h"
+#include "backends/cpu/scheduler/tuning.h"
 #include "core/memory/memory_ops.h"
 
 struct pool;
 
 #define VALUE_WAITER_BUCKETS 64
-#define VALUE_POLL_NAP_NS 1000000  // at most, while waits are young
 
 // In the op or node that waits.
 struct value_waiter {
