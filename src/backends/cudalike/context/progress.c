@@ -10,6 +10,7 @@
 #include "backends/cudalike/timeline/progress.h"
 #include "backends/cudalike/timeline/retire.h"
 #include "backends/cudalike/timeline/timeline.h"
+#include "backends/cudalike/tuning.h"
 
 #include "base/clock.h"
 
@@ -65,9 +66,6 @@ static enum look look_at(struct stream *stream, bool asks, bool did)
                  (atomic_load(&own->defers) && !atomic_load(&own->awaits));
     return waits ? LOOK_WAITING : moved ? LOOK_MOVED : LOOK_BUSY;
 }
-
-#define IDLE_ROUNDS 32
-#define ASK_NS UINT64_C(20000)  // between two queries of the driver
 
 // True if the stream has no work left and leaves the list of the progress
 // thread.

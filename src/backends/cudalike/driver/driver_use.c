@@ -5,14 +5,13 @@
 // later and so runs earlier: from then on no thread of the library uses either.
 #include "backends/cudalike/driver/driver_use.h"
 
+#include "backends/cudalike/tuning.h"
 #include "base/clock.h"
 #include "base/thread.h"
 
 #include <pthread.h>
 #include <stdlib.h>
 #include <unistd.h>
-
-#define PATIENCE_NS UINT64_C(100000000)
 
 static _Atomic uint32_t users;
 static _Atomic uint64_t ended;  // time of the end; 0: not yet
@@ -70,11 +69,11 @@ static void end_use(void)
         return;
     uint64_t now = clock_now();
     atomic_store(&ended, now ? now : 1);
-    while (clock_now() - now < PATIENCE_NS) {
+    while (clock_now() - now < EXIT_PATIENCE_NS) {
         uint32_t seen = atomic_load(&users);
         if (seen == 0)
             break;
-        futex_wait(&users, seen, now + PATIENCE_NS);
+        futex_wait(&users, seen, now + EXIT_PATIENCE_NS);
     }
 }
 

@@ -3,17 +3,12 @@
 #include "backends/cudalike/driver/wait.h"
 
 #include "backends/cudalike/driver/driver_use.h"
+#include "backends/cudalike/tuning.h"
 
 #include "base/clock.h"
 #include "base/thread.h"
 
 #include <sched.h>
-
-#define SPIN_NS UINT64_C(50000)       // minimum of each spin
-#define SPIN_MOST_NS UINT64_C(500000) // naps often end this late
-#define NAP_LEAST_NS UINT64_C(20000)
-#define NAP_MOST_NS UINT64_C(250000)
-#define ENDING_NS UINT64_C(500000000)
 
 void wait_expect(struct poll_wait *wait, const struct waits *last)
 {

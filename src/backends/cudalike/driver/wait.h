@@ -1,13 +1,13 @@
 // The progress of a wait for the driver (wait.c): spinning, or short sleeps.
 #pragma once
 
+#include "backends/cudalike/tuning.h"
+
 #include <runnel/base.h>
 #include <stdatomic.h>
 
 #include <runnel/stream.h>
 #include <runnel/stream_attribute.h>
-
-#define WAITS_KEPT 4  // a power of 2
 
 // The durations of the last waits for a subject; 0: unknown.
 struct waits {

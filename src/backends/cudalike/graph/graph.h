@@ -2,8 +2,7 @@
 #pragma once
 
 #include "backends/cudalike/graph/plan.h"
-
-enum { SPARE_PLANS = 4, SPARE_PLANS_OF_CONTEXT = 12 };
+#include "backends/cudalike/tuning.h"
 
 struct gpu_exec {
     struct lock lock;        // guards all but `spares`, and the calls that

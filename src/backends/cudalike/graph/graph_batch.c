@@ -7,14 +7,11 @@
 #include "backends/cudalike/stream/lowering.h"
 #include "backends/cudalike/timeline/gpu_stream.h"
 #include "backends/cudalike/timeline/idle_free.h"
+#include "backends/cudalike/tuning.h"
 
 #include "base/hash.h"
 
 #include <string.h>
-
-#define BATCH_LEAST 8  // ops; a shorter run is as fast op by op
-#define BATCHES 16
-#define SEEN 64
 
 // A driver node and its present parameters.
 struct batch_node {
@@ -44,7 +41,7 @@ struct batch {
 // The last hashes without a graph. A shape that comes only once is not worth a
 // graph.
 struct seen_shape {
-    uint64_t hashes[SEEN];
+    uint64_t hashes[BATCHES_SEEN];
     size_t next;
 };
 
@@ -324,10 +321,10 @@ static int set_piece(struct piece *piece, void *argument)
 // True if the hash is already listed; otherwise lists the hash.
 static bool was_seen(struct seen_shape *seen, uint64_t hash)
 {
-    for (size_t i = 0; i < SEEN; i++)
+    for (size_t i = 0; i < BATCHES_SEEN; i++)
         if (seen->hashes[i] == hash)
             return true;
-    seen->hashes[seen->next++ % SEEN] = hash;
+    seen->hashes[seen->next++ % BATCHES_SEEN] = hash;
     return false;
 }
 
@@ -360,7 +357,7 @@ static struct batch **find(struct context *context, struct batches *batches,
     }
     if (!was_seen(alike ? &batches->values : &batches->shapes,
                   alike ? shape->values : shape->hash) ||
-        (*oldest && batches->clock - (*oldest)->used < SEEN))
+        (*oldest && batches->clock - (*oldest)->used < BATCHES_SEEN))
         return alike;
     give_away(context, oldest);
     return oldest;

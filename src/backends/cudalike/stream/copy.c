@@ -5,12 +5,11 @@
 #include "backends/cudalike/stream/lowering.h"
 #include "backends/cudalike/stream/stream.h"
 #include "backends/cudalike/timeline/gpu_stream.h"
+#include "backends/cudalike/tuning.h"
 
 #include "core/memory/host_memory.h"
 
 #include <string.h>
-
-#define PAYLOAD_MOST ((size_t)64 << 10)
 
 // --- Choice of the copier --------------------------------------------------
 

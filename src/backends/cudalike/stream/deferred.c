@@ -23,6 +23,7 @@
 #include "backends/cudalike/timeline/op_history.h"
 #include "backends/cudalike/timeline/progress.h"
 #include "backends/cudalike/timeline/timeline.h"
+#include "backends/cudalike/tuning.h"
 
 // The right to take the locks of several streams; taken before any such lock.
 static struct lock submit_lock = LOCK_RANKED(RANK_SUBMIT);
@@ -187,11 +188,6 @@ void stream_defer_locked(struct stream *stream, struct op *first)
 }
 
 // --- Submitting --------------------------------------------------------------
-
-// The progress thread submits deferred ops only while fewer ops than this are
-// under way. A caller that finds a hardware queue full must wait, and the
-// progress thread must not.
-#define UNDER_WAY_MOST 512
 
 static size_t room_locked(const struct gpu_stream *own)
 {

@@ -7,10 +7,9 @@
 #include "backends/cudalike/timeline/idle_free.h"
 #include "backends/cudalike/timeline/reaper.h"
 #include "backends/cudalike/timeline/retire.h"
+#include "backends/cudalike/tuning.h"
 
 #include <string.h>
-
-#define PATIENCE_NS UINT64_C(100000000)
 
 // Values of memory.cookie; 0: memory of this process alone. Otherwise,
 // processes share the memory, and this process made or opened it.
@@ -58,7 +57,7 @@ rnl_status gpu_memory_allocate(struct context *context, rnl_memory_kind kind,
     if (code != gpu->driver->out_of_memory)
         return driver_fail(context, code, "to allocate memory");
     // Retired memory may be on its way to the pool, which the core asks next.
-    reaper_await(PATIENCE_NS);
+    reaper_await(ALLOCATION_PATIENCE_NS);
     return fail(RNL_ERROR_OUT_OF_MEMORY,
                 "the device has no room for %zu bytes", size);
 }
@@ -137,7 +136,7 @@ static rnl_status make_shared(struct context *context, size_t size,
     if (code != 0 && code != gpu->driver->out_of_memory)
         return driver_fail(context, code, "memory that processes share");
     if (code != 0) {
-        reaper_await(PATIENCE_NS);
+        reaper_await(ALLOCATION_PATIENCE_NS);
         return fail(RNL_ERROR_OUT_OF_MEMORY,
                     "the device has no room for %zu bytes that processes "
                     "share", size);

@@ -18,6 +18,7 @@
 #include "backends/cudalike/timeline/idle_free.h"
 #include "backends/cudalike/timeline/progress.h"
 #include "backends/cudalike/timeline/retire.h"
+#include "backends/cudalike/tuning.h"
 
 #include "base/clock.h"
 #include "core/object/config.h"
@@ -31,22 +32,6 @@
 #else
 #define STORES_LINES false
 #endif
-
-#define THREADS_MOST 32
-#define SLOTS_MOST 4
-#define PIECE_LEAST ((size_t)256 << 10)
-#define PINNED_TIMES 2
-
-// Up to this size, the driver copies to the device as fast.
-#define DRIVERS_MOST ((size_t)1 << 20)
-
-// The expected wait of a caller while the other threads carry their last
-// pieces.
-#define LAST_PIECES_US 400
-
-// Pieces that a thread carries before the thread looks for another waiting
-// copy.
-#define TURN_PIECES 8
 
 struct stage_slot {
     void *pinned, *event;

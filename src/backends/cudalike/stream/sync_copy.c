@@ -11,8 +11,7 @@
 #include "backends/cudalike/timeline/idle_free.h"
 #include "backends/cudalike/timeline/marker.h"
 #include "backends/cudalike/timeline/progress.h"
-
-#define BOUNCE_SIZE ((size_t)256 << 10)
+#include "backends/cudalike/tuning.h"
 
 // Page-locked memory for a small copy. Belongs to a context.
 struct bounce {

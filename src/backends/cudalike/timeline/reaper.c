@@ -3,12 +3,10 @@
 #include "backends/cudalike/timeline/reaper.h"
 
 #include "backends/cudalike/driver/driver_use.h"
+#include "backends/cudalike/tuning.h"
 
 #include "base/clock.h"
 #include "core/stream/op.h"
-
-// Pause between two polls that left something.
-#define POLL_NS UINT64_C(2000000)
 
 _Atomic uint32_t reaper_tasks;
 
@@ -63,7 +61,7 @@ static void *run(void *unused)
         bool rests = !did && !left_over;
         if (rests)
             op_trim();  // an idle thread needs no cached ops
-        futex_wait(&news, seen, rests ? RNL_FOREVER : clock_now() + POLL_NS);
+        futex_wait(&news, seen, rests ? RNL_FOREVER : clock_now() + IDLE_FREE_NS);
     }
     return unused;
 }
