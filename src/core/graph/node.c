@@ -5,6 +5,7 @@
 #include "core/object/handle.h"
 #include "core/object/object.h"
 #include "core/stream/op.h"
+#include "core/tuning.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -508,14 +509,12 @@ static void part_locked(struct graph *graph, uint32_t from, uint32_t to)
         edge_remove_locked(graph, node, at);
 }
 
-#define LOOKED_AT 8  // nodes searched before the followers are listed
-
 static void detach_locked(struct graph *graph, uint32_t index)
 {
     ASSERT(lock_is_held(&graph->lock));
     struct node *node = &graph->nodes[index];
-    uint32_t last = graph->count - index > LOOKED_AT ? index + LOOKED_AT
-                                                     : graph->count - 1;
+    uint32_t last = graph->count - index > FOLLOWERS_LOOKED_AT
+                        ? index + FOLLOWERS_LOOKED_AT : graph->count - 1;
     // The successors of a node are mostly its last one and the next nodes.
     if (node->later < graph->count)
         part_locked(graph, index, node->later);

@@ -14,6 +14,7 @@
 #include "core/stream/op.h"
 #include "core/stream/release_point.h"
 #include "core/stream/stream.h"
+#include "core/tuning.h"
 
 #include <string.h>
 
@@ -108,10 +109,6 @@ static rnl_status zero_now(struct context *context, struct buffer *buffer)
     object_unref(object);
     return status;
 }
-
-// The least device memory that the workers of a stream zero: they are faster
-// than the caller alone.
-#define ZEROED_BY_WORKERS ((size_t)16 << 20)
 
 static bool host_zeroes(const struct buffer *buffer)
 {

@@ -12,6 +12,7 @@
 #include "core/object/pool_part.h"
 #include "core/object/pool_state.h"
 #include "core/stream/stream.h"
+#include "core/tuning.h"
 
 #include <stdio.h>
 
@@ -92,15 +93,13 @@ static void count_live_locked(struct pool_part *part, size_t size)
 
 // --- Finding ---------------------------------------------------------------
 
-#define LOOK_MOST 64  // blocks of a list
-
 // Unlinks the smallest of the list that fits, if any.
 static struct buffer *best_of(struct buffer **list,
                               const struct pool_request *request)
 {
     struct buffer **best = NULL;
     unsigned looks = 0;
-    for (struct buffer **at = list; *at && looks++ < LOOK_MOST;
+    for (struct buffer **at = list; *at && looks++ < POOL_LOOK_MOST;
          at = &(*at)->next_kept) {
         if (!pool_fits(*at, request) ||
             (best && (*best)->capacity <= (*at)->capacity))

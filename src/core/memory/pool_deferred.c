@@ -6,9 +6,7 @@
 #include "core/object/pool_state.h"
 #include "core/stream/release_point.h"
 #include "core/stream/stream.h"
-
-// Bounds the search, because other threads wait for the lock.
-#define LOOKS_MOST 64
+#include "core/tuning.h"
 
 static void unlist_locked(struct stream *stream)
 {
@@ -108,7 +106,7 @@ struct buffer *pool_take_deferred(struct memory_pool *pool,
     struct buffer *at = atomic_load(&stream->deferred.first), *before = NULL;
     for (int looks = 1; at && (at->spent || !pool_fits(at, request)); looks++) {
         before = at;
-        at = looks < LOOKS_MOST ? at->next_kept : NULL;
+        at = looks < POOL_LOOK_MOST ? at->next_kept : NULL;
     }
     if (at) {
         if (before)

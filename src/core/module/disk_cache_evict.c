@@ -6,6 +6,7 @@
 #include "core/module/disk_cache.h"
 #include "core/object/check.h"
 #include "core/object/config.h"
+#include "core/tuning.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -15,8 +16,6 @@
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
-
-#define LEFT_BEHIND_S 3600  // no writer takes so long
 
 struct found {
     char name[DISK_CACHE_NAME_SIZE];

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/object/context_object.h"
+#include "core/tuning.h"
 
 struct named;
 struct source;
@@ -19,10 +20,9 @@ struct module {
     _Alignas(64) max_align_t native[];
 };
 
-// From PACKED_LEAST arguments on launches pack their values, because drivers
-// copy few values as fast singly; up to PACKED_MOST bytes, which lie on the
-// stack.
-enum { PACKED_LEAST = 8, PACKED_MOST = 1000 };
+// From PACKED_LEAST arguments on launches pack their values; up to PACKED_MOST
+// bytes, which lie on the stack.
+enum { PACKED_MOST = 1000 };
 
 // The facts of a parameter that a launch needs.
 struct packed_parameter {

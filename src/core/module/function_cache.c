@@ -6,12 +6,9 @@
 #include "core/object/context_object.h"
 #include "core/object/object.h"
 #include "core/object/release.h"
+#include "core/tuning.h"
 
 #include <string.h>
-
-#define BUCKETS 64
-#define HINTS 64
-#define MODULES_MAX 1024  // the oldest goes when one more comes
 
 struct named {
     struct named *next;
@@ -42,8 +39,8 @@ struct hint {
 
 // Everything here is guarded by the context's lock.
 struct function_cache {
-    struct hint hints[HINTS];
-    struct cached_source *buckets[BUCKETS];
+    struct hint hints[FUNCTION_HINTS];
+    struct cached_source *buckets[FUNCTION_BUCKETS];
     struct cached_source *oldest, *newest;
     size_t count;
 };
@@ -57,7 +54,7 @@ static struct cached_source *entry_find_locked(const struct context *context,
     if (!context->function_cache)
         return NULL;
     struct cached_source *entry =
-        context->function_cache->buckets[key->hash % BUCKETS];
+        context->function_cache->buckets[key->hash % FUNCTION_BUCKETS];
     while (entry &&
            (entry->hash != key->hash || entry->key_size != key->size ||
             memcmp(entry->key, key->data, key->size) != 0))
@@ -114,7 +111,8 @@ static void entry_drop(struct context *context, struct cached_source *entry)
 static void insert_locked(struct function_cache *table,
                           struct cached_source *entry)
 {
-    struct cached_source **bucket = &table->buckets[entry->hash % BUCKETS];
+    struct cached_source **bucket =
+        &table->buckets[entry->hash % FUNCTION_BUCKETS];
     entry->next = *bucket;
     *bucket = entry;
     if (table->newest)
@@ -127,16 +125,17 @@ static void insert_locked(struct function_cache *table,
 
 static struct hint *hint_of(struct function_cache *table, const char *text)
 {
-    return &table->hints[(uintptr_t)text / 16 % HINTS];
+    return &table->hints[(uintptr_t)text / 16 % FUNCTION_HINTS];
 }
 
 static struct cached_source *remove_oldest_locked(struct function_cache *table)
 {
     struct cached_source *entry = table->oldest;
-    for (size_t i = 0; i < HINTS; i++)
+    for (size_t i = 0; i < FUNCTION_HINTS; i++)
         if (table->hints[i].entry == entry)
             table->hints[i].entry = NULL;
-    struct cached_source **link = &table->buckets[entry->hash % BUCKETS];
+    struct cached_source **link =
+        &table->buckets[entry->hash % FUNCTION_BUCKETS];
     while (*link != entry)
         link = &(*link)->next;
     *link = entry->next;
@@ -229,7 +228,7 @@ static struct cached_source *add_locked(struct context *context,
         context->function_cache = table;
     insert_locked(context->function_cache, entry);
     object_ref(&entry->module->object);
-    return context->function_cache->count > MODULES_MAX
+    return context->function_cache->count > CACHED_MODULES_MAX
                ? remove_oldest_locked(context->function_cache)
                : NULL;
 }

@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "base/thread.h"
 #include "base/thread.h"
+#include "core/tuning.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -11,10 +12,7 @@
 #include <string.h>
 #include <strings.h>
 
-#define SPIN_DEFAULT_US 30
 #define SPECIALISE_DEFAULT 1
-#define SPECIALISE_AFTER_NS UINT64_C(200000000)
-#define CACHE_SIZE_DEFAULT (UINT64_C(1) << 30)
 #define LIMIT_MOST_MS UINT64_C(86400000)  // a day
 #define TEXT_SIZE 1024
 

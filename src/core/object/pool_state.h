@@ -17,10 +17,10 @@
 #include "base/biased_lock.h"
 #include "core/object/handle.h"
 #include "core/object/quarantine.h"
+#include "core/tuning.h"
 
 #include <runnel/memory.h>
 
-#define POOL_PARTS 32
 #define POOL_SMALL_MOST ((size_t)64 << 10)
 #define POOL_SMALL_BINS 28  // as many as sizes up to that have
 #define POOL_BINS 160

@@ -2,12 +2,11 @@
 #include "core/object/quarantine.h"
 
 #include "core/object/object.h"
+#include "core/tuning.h"
 
 // A dead object is reused only after so many deaths in its class, and not while
 // a hazard pointer of a lookup names the object: a call that checked a handle
 // just before the release still reads the meant object.
-#define QUARANTINE 64
-#define CLEARED_AT_ONCE 32  // since all threads are asked; bits of `seen`
 
 struct clearing {
     enum object_kind kind;

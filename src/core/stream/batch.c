@@ -4,15 +4,11 @@
 #include "core/stream/failure.h"
 #include "core/stream/op.h"
 #include "core/stream/stream.h"
+#include "core/tuning.h"
 
 // A batched stream submits its ops as one list. The batch lock is held over the
 // backend's submit; otherwise another thread could submit later work in
 // between.
-
-// Small batches first, so that the device starts soon, then larger ones, but
-// not so large that the device waits long for the last ops.
-#define BATCH_FIRST 32u  // ops
-#define BATCH_MOST 128u
 
 static uint32_t count_of(const struct stream *stream)
 {

@@ -1,6 +1,5 @@
 #include "core/stream/failure.h"
-
-#define OLDER_MOST 8
+#include "core/tuning.h"
 
 struct failure *failure_history_find(const struct failure_history *history,
                                      uint64_t number)
@@ -19,7 +18,7 @@ struct failure *failure_history_find(const struct failure_history *history,
 static struct failure_span *cut(struct failure_history *history)
 {
     struct failure_span *last = &history->newest;
-    for (int i = 0; last->older && i < OLDER_MOST; i++)
+    for (int i = 0; last->older && i < FAILURES_OLDER_MOST; i++)
         last = last->older;
     struct failure_span *rest = last->older;
     last->older = NULL;

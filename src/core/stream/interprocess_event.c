@@ -8,8 +8,9 @@
 
 #include "base/clock.h"
 #include "core/backend.h"
-#include "core/object/pool_state.h"
 #include "core/object/interprocess_memory.h"
+#include "core/object/pool_state.h"
+#include "core/tuning.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -19,7 +20,7 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-enum { PLACES = 255, TURNS = 8, LOOK_NS = 20000000 };
+enum { PLACES = 255, TURNS = 8 };
 
 enum cause { CAUSE_NONE, CAUSE_STREAM, CAUSE_PROCESS };
 
@@ -179,7 +180,7 @@ static void look_at_page(struct page *page)
 static bool is_due(void)
 {
     uint64_t last = atomic_load(&looked), now = clock_now();
-    return now - last >= LOOK_NS &&
+    return now - last >= RECORDER_LOOK_NS &&
            atomic_compare_exchange_strong(&looked, &last, now);
 }
 

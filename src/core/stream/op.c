@@ -8,13 +8,11 @@
 #include "core/stream/capture.h"
 #include "core/stream/release_point.h"
 #include "core/stream/stream.h"
+#include "core/tuning.h"
 
 // Ops are recycled through small caches, one per thread, that exchange whole
 // batches with a common cache: the enqueuing and the finishing thread often
 // differ.
-#define BATCH 32
-#define THREAD_MOST (2 * BATCH)
-#define GIVEN_AT_ONCE 64  // batches: some tens of microseconds
 
 // Guards the common cache.
 static struct lock pool_lock = LOCK_RANKED(RANK_LEAF);
@@ -68,7 +66,7 @@ static struct op *op_take(void)
         if (!op)
             return mem_allocate_aligned(sizeof *op, 64);
         notice_thread();
-        thread_state.cached_ops = BATCH;
+        thread_state.cached_ops = OP_BATCH;
     }
     thread_state.op_cache = op->next;
     thread_state.cached_ops--;
@@ -96,11 +94,11 @@ static void give_batch(struct op *batch)
 static void shed(void)
 {
     struct op *last = thread_state.op_cache;
-    for (unsigned i = 1; i < BATCH; i++)
+    for (unsigned i = 1; i < OP_BATCH; i++)
         last = last->next;
     struct op *older = last->next;
     last->next = NULL;
-    thread_state.cached_ops = BATCH;
+    thread_state.cached_ops = OP_BATCH;
     give_batch(older);
 }
 
@@ -110,7 +108,7 @@ static void op_give(struct op *op)
         notice_thread();
     op->next = thread_state.op_cache;
     thread_state.op_cache = op;
-    if (++thread_state.cached_ops == THREAD_MOST)
+    if (++thread_state.cached_ops == OP_THREAD_MOST)
         shed();
 }
 #endif
@@ -307,7 +305,7 @@ rnl_status op_submit_list(struct op *first)
 
 bool op_free_surplus(void)
 {
-    for (int i = 0; i < GIVEN_AT_ONCE && op_has_surplus(); i++)
+    for (int i = 0; i < OP_GIVEN_AT_ONCE && op_has_surplus(); i++)
         free_list(take_batch());
     return op_has_surplus();
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/object/context_object.h"
+#include "core/tuning.h"
 
 enum op_kind {
     OP_KERNEL,  // op->kernel
@@ -192,7 +193,6 @@ void op_trim(void);
 // Finished ops are kept for reuse, but at most 1 MiB of ops while the program
 // is at rest: op_free_surplus frees surplus ops for at most 100 us and returns
 // whether some are left.
-#define OP_BATCHES_AT_REST 64  // of 32 operations: 768 KiB
 extern _Atomic uint32_t op_batches;
 static inline bool op_has_surplus(void)
 {
