@@ -71,12 +71,12 @@
 
 // --- graph -------------------------------------------------------------------
 
-// graph_batch.c: operations of a batch that becomes a graph; a shorter batch is as
-// fast operation by operation. Not measured, 2026-11-22.
+// graph_batch.c: operations of a batch that becomes a graph; a shorter batch is
+// as fast operation by operation. Not measured, 2026-11-22.
 #define BATCH_LEAST 8
-// graph_batch.c: graphs of batches that a context keeps, and shapes of batches that a
-// context remembers until they come again: device memory against misses. Not
-// measured, 2026-11-22.
+// graph_batch.c: graphs of batches that a context keeps, and shapes of batches
+// that a context remembers until they come again: device memory against misses.
+// Not measured, 2026-11-22.
 #define BATCHES 16
 #define BATCHES_SEEN 64
 // graph.h: plans that an executable graph keeps, and all graphs of a context.
