@@ -324,6 +324,49 @@ RNL_TEST(warps_go_in_step_in_blocks_of_any_shape)
         }
 }
 
+static void run_diagonals(int n)
+{
+    int table[17][17] = {{0}};
+    for (int t = 0; t < 16; t++) {
+        table[0][t + 1] = t;
+        table[t + 1][0] = -t;
+    }
+    for (int row = 0; row < 16; row++)
+        for (int column = 0; column < 16; column++)
+            table[row + 1][column + 1] = table[row][column + 1] +
+                                         table[row + 1][column] +
+                                         (unsigned char)in[row + n];
+    memcpy(want, table[16] + 1, 16 * sizeof *want);
+    run("shared_diagonals", (rnl_dim3){1}, (rnl_dim3){16}, 0, n, 16);
+}
+
+static void run_scan(int n)
+{
+    int sum = 0;
+    for (int t = 0; t < 64; t++)
+        want[t] = sum += t < n ? in[t] : 0;
+    run("shared_scan", (rnl_dim3){1}, (rnl_dim3){64}, 0, n, 64);
+}
+
+// Code for one block size keeps such tables in registers.
+RNL_TEST(tables_that_are_filled_from_barrier_to_barrier)
+{
+    for (int fixed = 0; fixed < 2; fixed++) {
+        built_kernels(&built, "shared.cu",
+                      fixed ? "--option --block-size=16" : "");
+        begin("shared.cu");
+        for (int n = 0; n < 3; n++)
+            run_diagonals(n);
+        built_close(&built);
+        built_kernels(&built, "shared.cu",
+                      fixed ? "--option --block-size=64" : "");
+        begin("shared.cu");
+        for (int n = 10; n <= 64; n += 27)
+            run_scan(n);
+        built_close(&built);
+    }
+}
+
 RNL_TEST(static_shared_memory)
 {
     begin("shared.cu");

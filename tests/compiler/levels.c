@@ -323,6 +323,57 @@ RNL_TEST(numbers_that_all_lanes_share_are_operands_in_memory)
 #endif
 }
 
+#if defined(__x86_64__)
+static const char diagonals[] =
+    "extern \"C\" __global__ void k(int *to, const int *from) {\n"
+    "    __shared__ int table[33][33];\n"
+    "    int t = threadIdx.x;\n"
+    "    table[0][t + 1] = from[t];\n"
+    "    table[t + 1][0] = t;\n"
+    "    __syncthreads();\n"
+    "    for (int d = 0; d < 63; d++) {\n"
+    "        int row = d - t;\n"
+    "        if (row >= 0 && row < 32)\n"
+    "            table[row + 1][t + 1] = max(table[row][t + 1],\n"
+    "                                        table[row + 1][t] - 2);\n"
+    "        __syncthreads();\n"
+    "    }\n"
+    "    to[t] = table[32][t + 1];\n"
+    "}\n";
+
+// A stencil, whose neighbours cost more as shuffles than as loads.
+static const char smooth[] =
+    "extern \"C\" __global__ void k(const float *from, float *to) {\n"
+    "    __shared__ float line[256];\n"
+    "    int t = threadIdx.x, i = blockIdx.x * 256 + t;\n"
+    "    int left = t > 0 ? t - 1 : 0, right = t < 255 ? t + 1 : 255;\n"
+    "    line[t] = from[i];\n"
+    "    __syncthreads();\n"
+    "    for (int step = 0; step < 16; step++) {\n"
+    "        float mean = line[left] + line[t] + line[right];\n"
+    "        __syncthreads();\n"
+    "        line[t] = mean / 3;\n"
+    "        __syncthreads();\n"
+    "    }\n"
+    "    to[i] = line[t];\n"
+    "}\n";
+#endif
+
+RNL_TEST(shared_memory_is_in_registers_where_that_is_cheaper)
+{
+#if defined(__x86_64__)
+    if (!built_may_be_tier_b())
+        skip();
+    const char *code = read_fixed(diagonals, "32");
+    assert_int_equal(count(code, "scatter"), 0);
+    assert_int_equal(count(code, "gather"), 0);
+    assert_int_equal(count(code, "table"), 0);
+    assert_true(count(read_fixed(smooth, "256"), "line") > 0);
+#else
+    skip();
+#endif
+}
+
 RNL_TEST(objects_tell_the_instruction_sets_of_their_target)
 {
 #if defined(__x86_64__)

@@ -64,6 +64,17 @@ bool module_is_huge(LLVMModuleRef module);
 // Splits a block in front of an instruction: the instructions above move to a
 // new block, which takes over the predecessors and leads to the old block.
 LLVMBasicBlockRef block_split(LLVMValueRef before);
+// The blocks of a function in reverse postorder, without unreachable ones. An
+// edge to a block of the same place or an earlier one closes a loop.
+struct block_order {
+    LLVMBasicBlockRef *blocks;
+    unsigned count;
+    struct map places;  // of blocks, plus 1
+};
+struct block_order block_order(LLVMValueRef function);
+// The place of a block; `count` for an unreachable one.
+unsigned block_order_place(const struct block_order *order,
+                           LLVMBasicBlockRef block);
 void add_flag(LLVMValueRef function, const char *name);
 void remove_flag(LLVMValueRef function, const char *name);
 void add_attribute(LLVMValueRef function, const char *name, const char *value);

@@ -18,6 +18,41 @@ static LLVMContextRef context_of(LLVMValueRef function)
     return LLVMGetModuleContext(LLVMGetGlobalParent(function));
 }
 
+// Enters a block behind all blocks that it leads to; `blocks` fills from its
+// end.
+static void order_block(struct block_order *order, struct map *seen,
+                        unsigned *left, LLVMBasicBlockRef block)
+{
+    LLVMValueRef end = LLVMGetBasicBlockTerminator(block);
+    if (map_get(seen, block))
+        return;
+    map_set(seen, block, block);
+    for (unsigned i = 0; i < LLVMGetNumSuccessors(end); i++)
+        order_block(order, seen, left, LLVMGetSuccessor(end, i));
+    order->blocks[--*left] = block;
+}
+
+struct block_order block_order(LLVMValueRef function)
+{
+    unsigned all = LLVMCountBasicBlocks(function), left = all;
+    struct block_order order = {
+        .blocks = simt_allocate(all * sizeof *order.blocks)};
+    struct map seen = {0};
+    order_block(&order, &seen, &left, LLVMGetEntryBasicBlock(function));
+    order.blocks += left;
+    order.count = all - left;
+    for (uintptr_t i = 0; i < order.count; i++)
+        map_set(&order.places, order.blocks[i], (void *)(i + 1));
+    return order;
+}
+
+unsigned block_order_place(const struct block_order *order,
+                           LLVMBasicBlockRef block)
+{
+    uintptr_t place = (uintptr_t)map_get(&order->places, block);
+    return place ? (unsigned)place - 1 : order->count;
+}
+
 void add_flag(LLVMValueRef function, const char *name)
 {
     unsigned kind = LLVMGetEnumAttributeKindForName(name, strlen(name));

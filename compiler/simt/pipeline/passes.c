@@ -200,6 +200,37 @@ static char *simplify_general(struct compilation *c, LLVMModuleRef module)
                     "%s,simplifycfg,adce)", c->combine));
 }
 
+// LLVM knows the number of iterations once freezes are gone.
+static char *unroll_marked(LLVMModuleRef module)
+{
+    char *message = run_passes(module, "function(" COMBINE ",simplifycfg)");
+    if (message || !mark_phases(module))
+        return message;
+    return run_passes(
+        module,
+        "function(loop-simplify,lcssa,loop-unroll<O2;full-unroll-max=64;"
+        "no-partial;no-runtime;no-peeling;no-upperbound>,sccp,simplifycfg,"
+        "early-cse<memssa>," COMBINE ",simplifycfg,gvn)");
+}
+
+// Loops are unrolled where that puts a variable into registers, which a copy of
+// the module tells.
+static char *forward_through_shared(struct compilation *c, LLVMModuleRef module)
+{
+    (void)c;
+    if (!mark_phases(module))
+        return NULL;
+    LLVMModuleRef copy = LLVMCloneModule(module);
+    char *message = unroll_marked(copy);
+    bool gains = !message && forward_shared(copy);
+    LLVMDisposeModule(copy);
+    if (gains)
+        message = unroll_marked(module);
+    if (gains && !message)
+        forward_shared(module);
+    return message;
+}
+
 // LLVM searches for the definition of each variable from the begin of a block.
 static char *split_vectors(struct compilation *c, LLVMModuleRef module)
 {
@@ -354,6 +385,10 @@ static const struct pass passes[] = {
              ",simplifycfg,loop-simplify,lcssa,loop-mssa(licm),"
              "loop(indvars,loop-unroll-full),sroa,jump-threading,"
              "simplifycfg)"},
+    {{"shared-forwarding", "for one block size", NULL,
+      "unrolls loops from barrier to barrier where that keeps shared variables "
+      "in registers"},
+     STAGE_VECTORS, is_fixed, .run = forward_through_shared},
     {{"narrow-accesses", "for one block size", NULL,
       "makes accesses under constant masks accesses of short vectors"},
      STAGE_VECTORS, is_fixed, .change = narrow_accesses},

@@ -51,6 +51,11 @@ bool private_layout(struct kernel *kernel, unsigned lanes);
 
 // split_blocks.c: true if a block was long.
 bool split_long_blocks(LLVMModuleRef module);
+// unroll_phases.c: marks loops from barrier to barrier, to be unrolled. True if
+// there are any.
+bool mark_phases(LLVMModuleRef module);
+// shared_forwarding.c: true if a variable is in registers now.
+bool forward_shared(LLVMModuleRef module);
 // narrow_masks.c: masks of the first lanes become short vectors; then scalars
 // that were extracted from stored vectors become lanes again.
 void narrow_accesses(LLVMModuleRef module);

@@ -146,3 +146,43 @@ extern "C" __global__ void shared_talk(int *out, const int *in, int)
     sums[t] += sums[t + 1];
     out[t] = sums[0];
 }
+
+// Counts the ways through a table, a diagonal after the other: each number is
+// the sum of its upper and its left neighbour and of one more of `in`.
+extern "C" __global__ void shared_diagonals(int *out, const int *in, int n)
+{
+    __shared__ int table[17][17];
+    __shared__ unsigned char more[16];
+    int t = threadIdx.x;
+    more[t] = in[t + n];
+    table[0][t + 1] = t;
+    table[t + 1][0] = -t;
+    __syncthreads();
+    for (int diagonal = 0; diagonal < 31; diagonal++) {
+        int row = diagonal - t;
+        if (row >= 0 && row < 16)
+            table[row + 1][t + 1] =
+                table[row][t + 1] + table[row + 1][t] + more[row];
+        __syncthreads();
+    }
+    out[t] = table[16][t + 1];
+}
+
+// The sums of the numbers up to each thread's.
+extern "C" __global__ void shared_scan(int *out, const int *in, int n)
+{
+    __shared__ int line[2][64];
+    int t = threadIdx.x, now = 0;
+    line[0][t] = t < n ? in[t] : 0;
+    __syncthreads();
+    for (int offset = 1; offset < 64; offset *= 2) {
+        int before = now;
+        now = 1 - now;
+        if (t >= offset)
+            line[now][t] = line[before][t] + line[before][t - offset];
+        else
+            line[now][t] = line[before][t];
+        __syncthreads();
+    }
+    out[t] = line[now][t];
+}
