@@ -18,6 +18,51 @@ static bool has(const char *text, const char *part)
     "  %p = getelementptr i32, ptr %to, i64 %i\n"                       \
     "  %q = getelementptr i32, ptr %from, i64 %i\n"
 
+// --- Arguments ---------------------------------------------------------------
+
+// True if the code loads an argument of that type in the loop over blocks.
+static bool loads_late(const char *text, const char *type)
+{
+    const char *at = strstr(text, "\nblock:");
+    assert_non_null(at);
+    for (; (at = strstr(at, type)); at++) {
+        size_t line = strcspn(at, "\n");
+        const char *mark = strstr(at, "!invariant.load");
+        if (mark && mark < at + line)
+            return true;
+    }
+    return false;
+}
+
+// Reads a number of the argument %third behind a condition.
+#define BEHIND(before, type, use)                                            \
+    PLACES before "  %most = load i32, ptr %q\n"                             \
+    "  %c = icmp ult i32 %x, %most\n"                                        \
+    "  br i1 %c, label %then, label %end\nthen:\n"                           \
+    "  %third.at = getelementptr ptr, ptr %run, i64 2\n"                     \
+    "  %third = load ptr, ptr %third.at\n"                                   \
+    "  %value = load " type ", ptr %third\n" use                             \
+    "  br label %end\nend:\n  ret void\n"
+
+RNL_TEST(arguments_behind_a_condition_are_loaded_once)
+{
+    char *text = code_for(
+        "x86-64-v4", BEHIND("", "i32", "  store i32 %value, ptr %p\n"));
+    assert_false(loads_late(text, "load i32"));
+    assert_false(loads_late(text, "load ptr"));
+}
+
+RNL_TEST(floats_and_arguments_of_kernels_with_barriers_are_loaded_in_place)
+{
+    char *text = code_for("x86-64-v4",
+                          BEHIND("", "float", "  store float %value, ptr %p\n"));
+    assert_true(loads_late(text, "load float"));
+    text = code_for("x86-64-v4",
+                    BEHIND("  call i32 @rnl_sync(i32 0, i32 0)\n", "i32",
+                           "  store i32 %value, ptr %p\n"));
+    assert_true(loads_late(text, "load i32"));
+}
+
 // --- Lanes apart -------------------------------------------------------------
 
 #define LOAD_APART                                      \

@@ -525,15 +525,64 @@ bool access_is_row(struct emitter *e, LLVMValueRef at)
     return has_stride(e, at, shape, 1) || may_have_stride(e, at, shape);
 }
 
-static void keep_invariance(struct emitter *e, LLVMValueRef at,
-                            LLVMValueRef made)
+static void promise_invariance(struct emitter *e, LLVMValueRef load)
 {
-    if (!slots_is_argument_load(e->kernel, at))
-        return;
     unsigned kind = LLVMGetMDKindIDInContext(e->context, "invariant.load", 14);
     LLVMValueRef nothing = LLVMMetadataAsValue(
         e->context, LLVMMDNodeInContext2(e->context, NULL, 0));
-    LLVMSetMetadata(made, kind, nothing);
+    LLVMSetMetadata(load, kind, nothing);
+}
+
+// Whether an argument is loaded once for all blocks. Addresses and integers are
+// used by scalar instructions, while floats would take vector registers in all
+// loops; kernels with barriers have more loops than registers.
+static bool is_loaded_early(const struct kernel *kernel, LLVMValueRef load)
+{
+    LLVMTypeKind kind = LLVMGetTypeKind(LLVMTypeOf(load));
+    return slots_is_argument_load(kernel, load) && kernel->barrier_count == 0 &&
+           (kind == LLVMPointerTypeKind || kind == LLVMIntegerTypeKind);
+}
+
+static void mark_load(struct emitter *e, LLVMValueRef at, LLVMValueRef made)
+{
+    if (slots_is_argument_load(e->kernel, at))
+        promise_invariance(e, made);
+    alias_mark(e, LLVMGetOperand(at, 0), made);
+}
+
+static LLVMValueRef clone_load(struct emitter *e, LLVMValueRef at)
+{
+    LLVMValueRef made = instruction_clone(e, at);
+    mark_load(e, at, made);
+    return made;
+}
+
+// An argument of the kernel, or a part of its address, loaded once where the
+// function begins. Arguments can always be read, but LLVM does not know that,
+// and leaves a load behind a condition inside of the loop over gangs.
+static LLVMValueRef argument_at_begin(struct emitter *e, LLVMValueRef value)
+{
+    if (LLVMIsAArgument(value))
+        return e->arguments;
+    LLVMValueRef made = map_get(&e->argument_values, value);
+    if (made)
+        return made;
+    LLVMValueRef from = LLVMGetOperand(value, 0);
+    const struct slot *slot =
+        LLVMIsALoadInst(value) ? slots_simple(e->kernel, from) : NULL;
+    if (slot)
+        return argument_at_begin(e, LLVMGetOperand(slot->stores[0], 0));
+    made = LLVMInstructionClone(value);
+    LLVMSetOperand(made, 0, argument_at_begin(e, from));
+    LLVMBuilderRef b = LLVMCreateBuilderInContext(e->context);
+    LLVMPositionBuilderBefore(b, LLVMGetBasicBlockTerminator(e->begin));
+    LLVMSetCurrentDebugLocation2(b, LLVMGetCurrentDebugLocation2(e->builder));
+    LLVMInsertIntoBuilder(b, made);
+    LLVMDisposeBuilder(b);
+    if (LLVMIsALoadInst(made))
+        mark_load(e, value, made);
+    map_set(&e->argument_values, value, made);
+    return made;
 }
 
 void access_load(struct emitter *e, LLVMValueRef at)
@@ -547,9 +596,9 @@ void access_load(struct emitter *e, LLVMValueRef at)
     struct shape shape = shape_of(&e->shapes, address);
     LLVMValueRef vector;
     if (shape.kind <= SHAPE_UNIFORM) {
-        LLVMValueRef made = instruction_clone(e, at);
-        keep_invariance(e, at, made);
-        alias_mark(e, address, made);
+        LLVMValueRef made = is_loaded_early(e->kernel, at)
+                                ? argument_at_begin(e, at)
+                                : clone_load(e, at);
         bool alike = shape_of(&e->shapes, at).kind != SHAPE_VARYING;
         lanes_set(e, at, alike ? made : NULL, alike ? NULL : splat(e, made));
         return;

@@ -38,6 +38,7 @@ struct emitter {
     struct map shared;             // thread-local variables to addresses, or to
                                    // offsets in the memory of coarsened blocks
     LLVMBasicBlockRef begin;       // where the addresses are computed
+    struct map argument_values;    // loaded there, by loads of the thread
     LLVMMetadataRef shared_scope;  // alias scope of shared memory
     bool nontemporal;              // there are non-temporal stores
 
