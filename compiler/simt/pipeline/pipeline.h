@@ -39,6 +39,16 @@ void dump_module(const struct simt_job *job, LLVMModuleRef module,
 // The thread of a kernel, or NULL.
 LLVMValueRef thread_of(LLVMModuleRef module, unsigned number);
 
+// --- linkage.c ---------------------------------------------------------------
+
+void resolve_aliases(LLVMModuleRef module);
+void unify_targets(LLVMModuleRef module);       // one processor for all
+void export_variables(LLVMModuleRef module);    // for the object's other module
+void drop_used_list(LLVMModuleRef module);      // nothing is kept for its name
+void import_variables(LLVMModuleRef module);    // of the object's other module
+void set_inlining(LLVMModuleRef module);        // all but kept functions
+void internalize_functions(LLVMModuleRef module);
+
 // --- parallel_codegen.c ------------------------------------------------------
 
 // The variants of a module, divided among processes. Each process works on

@@ -4,26 +4,13 @@
 // and the stores go. GPUs pass numbers between threads through shared memory;
 // a CPU's loads that span several stores wait until these have left the core.
 #include "simt/transform/transform.h"
+#include "simt/transform/tuning.h"
 #include "simt/ir/ir.h"
 
 #include <string.h>
 
-// Limits: bytes of a variable; bytes that are remembered for all blocks;
-// vectors that a load may be made of.
-enum { BYTES_MOST = 16384, STATES_MOST = 8 << 20, SOURCES_MOST = 32 };
-
-// Costs, in loads of a register: a register of a load that spans several
-// stores; a register of a shuffle; a lane that leaves a vector.
-enum { SPAN_COST = 2, SHUFFLE_COST = 2, EXTRACT_COST = 2 };
-
-// Shuffles also need registers, and constants that say which lanes they take:
-// they pay if they cost at most this share of what they save. Measured on a
-// Zen 4: a scan, 0.57, takes 0.4 of its time; a stencil of three points whose
-// neighbours are shuffled, 0.83, would take 1.1.
-static const double SHUFFLES_MOST = 0.67;
-
 // A lane of a vector; lane 0 of a scalar. The value is NULL if unknown.
-struct source {
+struct lane_source {
     LLVMValueRef value;
     unsigned lane;
 };
@@ -31,7 +18,7 @@ struct source {
 // The content of a byte of the variable: byte `byte` of an element of `size`
 // bytes.
 struct cell {
-    struct source source;
+    struct lane_source source;
     uint16_t byte, size;
 };
 
@@ -43,13 +30,13 @@ struct mix {
 };
 
 // A load or store. Lanes that a mask leaves out have the offset FAR.
-struct access {
+struct shared_access {
     LLVMValueRef at;
     bool store;
     unsigned count;  // of lanes
     unsigned size;   // of each, in bytes
     int64_t *offsets;
-    struct source *lanes;  // of a load: what it reads
+    struct lane_source *lanes;  // of a load: what it reads
     struct mix mix;
     LLVMValueRef made;  // of a load: what replaces it
 };
@@ -58,8 +45,8 @@ struct variable {
     LLVMTargetDataRef layout;
     LLVMValueRef function;
     unsigned size;
-    struct map accesses;   // by instruction
-    struct access **list;  // in the order of execution
+    struct map accesses;          // by instruction
+    struct shared_access **list;  // in the order of execution
     unsigned count, followed;
     struct map places;   // of addresses: an offset for each lane
     LLVMValueRef *ends;  // of its lifetime, which is that of the block
@@ -170,12 +157,12 @@ static LLVMValueRef others_of(LLVMValueRef at)
     return form ? LLVMGetOperand(at, form->others) : NULL;
 }
 
-static LLVMValueRef accessed_value(const struct access *access)
+static LLVMValueRef accessed_value(const struct shared_access *access)
 {
     return access->store ? LLVMGetOperand(access->at, 0) : access->at;
 }
 
-static bool place_lanes(struct variable *v, struct access *access,
+static bool place_lanes(struct variable *v, struct shared_access *access,
                         const int64_t *places, bool vector)
 {
     LLVMValueRef mask = mask_of(access->at);
@@ -200,8 +187,8 @@ static bool add_access(struct variable *v, LLVMValueRef at,
 {
     const struct form *form = form_of(at);
     bool store = form ? form->store : LLVMIsAStoreInst(at) != NULL;
-    struct access *access = simt_allocate(sizeof *access);
-    *access = (struct access){.at = at, .store = store};
+    struct shared_access *access = simt_allocate(sizeof *access);
+    *access = (struct shared_access){.at = at, .store = store};
     if (form ? LLVMGetOperand(at, form->address) != address
              : !is_plain_access(at) || accessed_address(at) != address)
         return false;
@@ -266,20 +253,20 @@ static bool read_variable(struct variable *v, LLVMValueRef global)
 
 // --- Sources -----------------------------------------------------------------
 
-static struct source element_source(LLVMValueRef vector, unsigned lane)
+static struct lane_source element_source(LLVMValueRef vector, unsigned lane)
 {
     LLVMValueRef element = LLVMGetAggregateElement(vector, lane);
-    return element ? (struct source){element, 0}
-                   : (struct source){vector, lane};
+    return element ? (struct lane_source){element, 0}
+                   : (struct lane_source){vector, lane};
 }
 
 // One step back from a lane to where it comes from; false at the first source,
 // which may be a load that is made of several vectors.
-static bool step_back(const struct variable *v, struct source *source)
+static bool step_back(const struct variable *v, struct lane_source *source)
 {
     LLVMValueRef value = source->value;
-    const struct access *load = map_get(&v->accesses, value);
-    struct source from = *source;
+    const struct shared_access *load = map_get(&v->accesses, value);
+    struct lane_source from = *source;
     int64_t lane;
     if (load && load->mix.count == 1) {
         from = load->lanes[source->lane];
@@ -288,20 +275,21 @@ static bool step_back(const struct variable *v, struct source *source)
         LLVMValueRef first = LLVMGetOperand(value, 0);
         int width = (int)lane_count(LLVMTypeOf(first));
         if (at < 0)
-            from = (struct source){LLVMGetPoison(element_of(LLVMTypeOf(value))),
-                                   0};
+            from = (struct lane_source){
+                LLVMGetPoison(element_of(LLVMTypeOf(value))), 0};
         else
-            from = at < width ? (struct source){first, (unsigned)at}
-                              : (struct source){LLVMGetOperand(value, 1),
-                                                (unsigned)(at - width)};
+            from = at < width ? (struct lane_source){first, (unsigned)at}
+                              : (struct lane_source){LLVMGetOperand(value, 1),
+                                                     (unsigned)(at - width)};
     } else if (LLVMIsAInsertElementInst(value) &&
                constant_of(LLVMGetOperand(value, 2), &lane)) {
-        from = lane == source->lane
-                   ? (struct source){LLVMGetOperand(value, 1), 0}
-                   : (struct source){LLVMGetOperand(value, 0), source->lane};
+        from =
+            lane == source->lane
+                ? (struct lane_source){LLVMGetOperand(value, 1), 0}
+                : (struct lane_source){LLVMGetOperand(value, 0), source->lane};
     } else if (LLVMIsAExtractElementInst(value) &&
                constant_of(LLVMGetOperand(value, 1), &lane)) {
-        from = (struct source){LLVMGetOperand(value, 0), (unsigned)lane};
+        from = (struct lane_source){LLVMGetOperand(value, 0), (unsigned)lane};
     } else if (LLVMIsConstant(value) && is_vector(LLVMTypeOf(value))) {
         from = element_source(value, source->lane);
     }
@@ -310,10 +298,10 @@ static bool step_back(const struct variable *v, struct source *source)
     return moved;
 }
 
-static struct source find_source(const struct variable *v, LLVMValueRef value,
-                                 unsigned lane)
+static struct lane_source find_source(const struct variable *v,
+                                      LLVMValueRef value, unsigned lane)
 {
-    struct source source = {value, lane};
+    struct lane_source source = {value, lane};
     while (step_back(v, &source))
         continue;
     return source;
@@ -322,12 +310,13 @@ static struct source find_source(const struct variable *v, LLVMValueRef value,
 // --- What memory holds -------------------------------------------------------
 
 static void do_store(const struct variable *v, struct cell *cells,
-                     const struct access *access)
+                     const struct shared_access *access)
 {
     for (unsigned i = 0; i < access->count; i++) {
         if (access->offsets[i] == FAR)
             continue;
-        struct source source = find_source(v, LLVMGetOperand(access->at, 0), i);
+        struct lane_source source =
+            find_source(v, LLVMGetOperand(access->at, 0), i);
         for (unsigned byte = 0; byte < access->size; byte++)
             cells[access->offsets[i] + byte] =
                 (struct cell){source, (uint16_t)byte, (uint16_t)access->size};
@@ -342,18 +331,18 @@ static bool is_same(const struct cell *a, const struct cell *b)
 }
 
 // The element at an offset, if the bytes there are those of one element.
-static struct source loaded_source(const struct cell *cells, unsigned size)
+static struct lane_source loaded_source(const struct cell *cells, unsigned size)
 {
     for (unsigned byte = 0; byte < size; byte++)
         if (cells[byte].byte != byte || cells[byte].size != size ||
             cells[byte].source.value != cells[0].source.value ||
             cells[byte].source.lane != cells[0].source.lane)
-            return (struct source){0};
+            return (struct lane_source){0};
     return cells[0].source;
 }
 
 // False for a load of too many vectors.
-static bool find_mix(struct access *load)
+static bool find_mix(struct shared_access *load)
 {
     struct mix *mix = &load->mix;
     mix->of = simt_allocate(load->count * sizeof *mix->of);
@@ -377,9 +366,9 @@ static bool find_mix(struct access *load)
 }
 
 static void do_load(struct variable *v, const struct cell *cells,
-                    struct access *access)
+                    struct shared_access *access)
 {
-    struct source *lanes = simt_allocate(access->count * sizeof *lanes);
+    struct lane_source *lanes = simt_allocate(access->count * sizeof *lanes);
     for (unsigned i = 0; i < access->count; i++) {
         lanes[i] =
             access->offsets[i] == FAR
@@ -431,7 +420,7 @@ static void follow(struct variable *v)
         struct cell *cells = state_before(v, states, &order, order.blocks[i]);
         for (LLVMValueRef at = LLVMGetFirstInstruction(order.blocks[i]);
              at && !v->failed; at = LLVMGetNextInstruction(at)) {
-            struct access *access = map_get(&v->accesses, at);
+            struct shared_access *access = map_get(&v->accesses, at);
             if (!access)
                 continue;
             v->list[v->followed++] = access;
@@ -447,7 +436,7 @@ static void follow(struct variable *v)
 
 // --- What it costs -----------------------------------------------------------
 
-static bool is_whole(const struct access *load)
+static bool is_whole(const struct shared_access *load)
 {
     const struct mix *mix = &load->mix;
     if (mix->count != 1 || !mix->values[0] ||
@@ -459,14 +448,14 @@ static bool is_whole(const struct access *load)
     return true;
 }
 
-static int registers_of(const struct access *access)
+static int registers_of(const struct shared_access *access)
 {
     return (int)(access->count * access->size + 63) / 64;
 }
 
 // The cost of an access in memory. The processor gathers and scatters lane by
 // lane.
-static int memory_cost(const struct access *access)
+static int memory_cost(const struct shared_access *access)
 {
     const struct form *form = form_of(access->at);
     int lanes = 0;
@@ -477,7 +466,7 @@ static int memory_cost(const struct access *access)
     return registers_of(access) * (access->mix.count > 1 ? SPAN_COST : 1);
 }
 
-static int shuffle_cost(const struct access *load)
+static int shuffle_cost(const struct shared_access *load)
 {
     const struct mix *mix = &load->mix;
     LLVMValueRef value = mix->values[0];
@@ -528,8 +517,9 @@ static LLVMValueRef shuffle(LLVMBuilderRef b, LLVMValueRef one,
                                   "");
 }
 
-static LLVMValueRef constants_of(LLVMBuilderRef b, const struct access *load,
-                                 int k, LLVMTypeRef element)
+static LLVMValueRef constants_of(LLVMBuilderRef b,
+                                 const struct shared_access *load, int k,
+                                 LLVMTypeRef element)
 {
     LLVMValueRef *lanes = simt_allocate(load->count * sizeof *lanes);
     for (unsigned i = 0; i < load->count; i++)
@@ -542,14 +532,15 @@ static LLVMValueRef constants_of(LLVMBuilderRef b, const struct access *load,
 // The replacement of a load that is made of several vectors.
 static LLVMValueRef made_of(const struct variable *v, LLVMValueRef value)
 {
-    const struct access *load = value ? map_get(&v->accesses, value) : NULL;
+    const struct shared_access *load =
+        value ? map_get(&v->accesses, value) : NULL;
     return load ? load->made : value;
 }
 
 // Value `k` as a vector as long as the load; `lanes`: where the lanes of the
 // load are in the vector.
 static LLVMValueRef extend(const struct variable *v, LLVMBuilderRef b,
-                           const struct access *load, int k, int *lanes)
+                           const struct shared_access *load, int k, int *lanes)
 {
     LLVMTypeRef element = element_of(LLVMTypeOf(load->at));
     LLVMValueRef value = made_of(v, load->mix.values[k]);
@@ -575,7 +566,7 @@ static LLVMValueRef extend(const struct variable *v, LLVMBuilderRef b,
 }
 
 static LLVMValueRef build_vector(const struct variable *v, LLVMBuilderRef b,
-                                 const struct access *load)
+                                 const struct shared_access *load)
 {
     const struct mix *mix = &load->mix;
     LLVMTypeRef type = LLVMTypeOf(load->at);
@@ -601,7 +592,7 @@ static LLVMValueRef build_vector(const struct variable *v, LLVMBuilderRef b,
 }
 
 static LLVMValueRef build_scalar(const struct variable *v, LLVMBuilderRef b,
-                                 const struct access *load)
+                                 const struct shared_access *load)
 {
     LLVMTypeRef i32 =
         LLVMInt32TypeInContext(LLVMGetTypeContext(LLVMTypeOf(load->at)));
@@ -616,7 +607,7 @@ static void forward(struct variable *v, LLVMModuleRef module)
 {
     LLVMBuilderRef b = LLVMCreateBuilderInContext(LLVMGetModuleContext(module));
     for (unsigned i = 0; i < v->count; i++) {
-        struct access *load = v->list[i];
+        struct shared_access *load = v->list[i];
         if (load->store)
             continue;
         LLVMPositionBuilderBefore(b, load->at);

@@ -7,14 +7,6 @@
 
 // --- Of the source module, before kernels are read ---------------------------
 
-// linkage.c
-void resolve_aliases(LLVMModuleRef module);
-void unify_targets(LLVMModuleRef module);       // one processor for all
-void export_variables(LLVMModuleRef module);    // for the object's other module
-void drop_used_list(LLVMModuleRef module);      // nothing is kept for its name
-void import_variables(LLVMModuleRef module);    // of the object's other module
-void set_inlining(LLVMModuleRef module);        // all but kept functions
-void internalize_functions(LLVMModuleRef module);
 // lower_arithmetic.c: GPU semantics for division, shift, conversion and bool.
 // With `zero_traps` a division by zero may also be a fault.
 void lower_arithmetic(LLVMModuleRef module, bool zero_traps);

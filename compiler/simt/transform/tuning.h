@@ -27,6 +27,18 @@ enum {
     // private_layout.c: elements that a memset becomes stores of. Not measured,
     // 2026-11-23.
     SET_MOST = 64,
+    // shared_forwarding.c: bytes of a variable, bytes that are remembered for
+    // all blocks, and vectors of which a load is made: compile time. Not
+    // measured, 2026-11-29.
+    BYTES_MOST = 16384,
+    STATES_MOST = 8 << 20,
+    SOURCES_MOST = 32,
+    // shared_forwarding.c: costs in loads of a register: a register of a load
+    // that spans several stores, a register of a shuffle, a lane that leaves a
+    // vector. Compared: Zen 4, 2026-11-29 (0060).
+    SPAN_COST = 2,
+    SHUFFLE_COST = 2,
+    EXTRACT_COST = 2,
     // shared_callees.c: copies of a function that are always inlined, and
     // instructions of more copies together: speed of calls against compile
     // time. Effect measured, machine not noted, 2026-11-22 (0020).
@@ -48,6 +60,8 @@ enum {
     // tile_forwarding.c: loads of a row before those of the next row. Effect
     // measured: Zen 4, 2026-11-24 (0036).
     LEAST_OF_ROW = 8,
+    // unroll_phases.c: length of an iteration. Not measured, 2026-11-29.
+    PHASE_MOST = 2000,
     // unroll_rows.c: length of an iteration, and of all that become one: wide
     // loads against code size. Not measured, 2026-11-23 (0032).
     ITERATION_MOST = 48,
@@ -62,3 +76,9 @@ enum {
     STEP_MOST = 8,
     VALUES_MOST = 200,
 };
+
+// shared_forwarding.c: what shuffles may cost, as a share of what they save.
+// Shuffles also need registers, and constants that say which lanes they take.
+// Compared: Zen 4, 2026-11-29: a scan, 0.57, takes 0.4 of its time; a stencil
+// of three points whose neighbours are shuffled, 0.83, would take 1.1 (0060).
+#define SHUFFLES_MOST 0.67

@@ -3,10 +3,8 @@
 // shared memory and each mask is a constant, and loads can be replaced by the
 // lanes that were stored (shared_forwarding.c).
 #include "simt/transform/transform.h"
+#include "simt/transform/tuning.h"
 #include "simt/ir/ir.h"
-
-// Most instructions of an iteration. LLVM has a limit for all iterations.
-enum { ITERATION_MOST = 2000 };
 
 // The address of a store, or the addresses of a scatter; otherwise NULL.
 static LLVMValueRef stored_address(LLVMValueRef at)
@@ -58,7 +56,7 @@ struct body {
 // Adds a block and those that lead there inside of the loop.
 static void add_block(struct body *body, LLVMBasicBlockRef block)
 {
-    if (map_get(&body->blocks, block) || body->size > ITERATION_MOST)
+    if (map_get(&body->blocks, block) || body->size > PHASE_MOST)
         return;
     map_set(&body->blocks, block, block);
     body->size += block_size(block);
@@ -91,7 +89,7 @@ static bool is_wanted(LLVMBasicBlockRef header, LLVMBasicBlockRef latch)
                         .compares = compares_constant(header)};
     map_set(&body.blocks, header, header);
     add_block(&body, latch);
-    return body.stores && body.compares && body.size <= ITERATION_MOST &&
+    return body.stores && body.compares && body.size <= PHASE_MOST &&
            begins_constant(header, latch);
 }
 

@@ -1,5 +1,5 @@
 // Linkage, visibility and attributes of a module's functions and variables.
-#include "simt/transform/transform.h"
+#include "simt/pipeline/pipeline.h"
 #include "simt/ir/ir.h"
 
 #include <llvm-c/Comdat.h>
