@@ -52,6 +52,20 @@ RNL_TEST(arguments_behind_a_condition_are_loaded_once)
     assert_false(loads_late(text, "load ptr"));
 }
 
+// Where the function begins, the index is not known yet.
+RNL_TEST(parts_of_arguments_at_an_index_are_loaded_in_place)
+{
+    char *text = code_for(
+        "x86-64-v4",
+        BEHIND("  %block = call i32 @rnl_block_x()\n"
+               "  %k = zext i32 %block to i64\n", "i32",
+               "  %part.at = getelementptr [4 x i32], ptr %third, i64 0, "
+               "i64 %k\n  %part = load i32, ptr %part.at\n"
+               "  store i32 %part, ptr %p\n"));
+    const char *at = strstr(text, "getelementptr [4 x i32]");
+    assert_true(at > strstr(text, "\nblock:"));
+}
+
 RNL_TEST(floats_and_arguments_of_kernels_with_barriers_are_loaded_in_place)
 {
     char *text = code_for("x86-64-v4",

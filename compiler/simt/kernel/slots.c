@@ -113,6 +113,15 @@ static bool is_cheap(LLVMOpcode opcode)
     }
 }
 
+static bool has_constant_indices(LLVMValueRef at)
+{
+    int i = 1;
+    while (i < LLVMGetNumOperands(at) &&
+           LLVMIsAConstantInt(LLVMGetOperand(at, (unsigned)i)))
+        i++;
+    return i == LLVMGetNumOperands(at);
+}
+
 // An argument of the kernel: loads from the array of their addresses, and from
 // those addresses.
 static bool is_argument(const struct kernel *kernel, LLVMValueRef address,
@@ -122,8 +131,7 @@ static bool is_argument(const struct kernel *kernel, LLVMValueRef address,
         return false;
     if (LLVMIsAArgument(address))
         return true;
-    if (LLVMIsAGetElementPtrInst(address) &&
-        LLVMIsAConstantInt(LLVMGetOperand(address, 1)))
+    if (LLVMIsAGetElementPtrInst(address) && has_constant_indices(address))
         return is_argument(kernel, LLVMGetOperand(address, 0), depth);
     if (!LLVMIsALoadInst(address))
         return false;
