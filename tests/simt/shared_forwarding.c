@@ -116,6 +116,16 @@ RNL_TEST(lanes_of_constant_masks_are_known)
     assert_int_equal(count_of(text, "shufflevector"), 1);
 }
 
+// Poison spreads where the bits of an undefined number would be masked.
+RNL_TEST(undefined_numbers_stay_undefined)
+{
+    const char *text = changed("  store i32 undef, ptr %t4\n" LOAD "%t" NOTE);
+    assert_null(strstr(text, "store"));
+    assert_non_null(strstr(text, "i32 undef"));
+    text = changed("  store i32 poison, ptr %t4\n" LOAD "%t" NOTE);
+    assert_non_null(strstr(text, "@note(" V8 " %a)"));
+}
+
 RNL_TEST(lanes_of_other_masks_are_not_known)
 {
     assert_true(stays(MASKED_STORE("<8 x i1> %m") LOAD "%t" NOTE));

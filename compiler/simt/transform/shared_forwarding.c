@@ -350,7 +350,7 @@ static bool find_mix(struct shared_access *load)
         LLVMValueRef value = load->lanes[i].value;
         unsigned k = 0;
         mix->of[i] = NONE;
-        if (LLVMIsUndef(value))
+        if (LLVMIsPoison(value))
             continue;
         if (LLVMIsConstant(value) && !is_vector(LLVMTypeOf(value)))
             value = NULL;
