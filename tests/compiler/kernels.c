@@ -326,10 +326,10 @@ RNL_TEST(warps_go_in_step_in_blocks_of_any_shape)
 
 static void run_diagonals(int n)
 {
-    int table[17][17] = {{0}};
+    unsigned table[17][17] = {{0}};  // sums may wrap around
     for (int t = 0; t < 16; t++) {
-        table[0][t + 1] = t;
-        table[t + 1][0] = -t;
+        table[0][t + 1] = (unsigned)t;
+        table[t + 1][0] = -(unsigned)t;
     }
     for (int row = 0; row < 16; row++)
         for (int column = 0; column < 16; column++)

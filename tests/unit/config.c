@@ -38,7 +38,7 @@ static bool is_default(const struct config *c)
            !c->blocking && !c->compiler && !c->cache_dir &&
            !c->cache_disabled && c->contain && !c->cuda && !c->nvrtc &&
            c->cache_size == UINT64_C(1) << 30 && c->kernel_limit_ns == 0 &&
-           c->specialise_ns == 200000000;
+           c->specialise_ns == 50000000;
 }
 
 RNL_TEST(without_environment_all_is_default)

@@ -151,7 +151,7 @@ extern "C" __global__ void shared_talk(int *out, const int *in, int)
 // the sum of its upper and its left neighbour and of one more of `in`.
 extern "C" __global__ void shared_diagonals(int *out, const int *in, int n)
 {
-    __shared__ int table[17][17];
+    __shared__ unsigned table[17][17];
     __shared__ unsigned char more[16];
     int t = threadIdx.x;
     more[t] = in[t + n];
