@@ -457,7 +457,7 @@ rnl_status object_ref_for(struct object *object, const char *parameter)
 bool object_ref_if_alive(struct object *object)
 {
     uint64_t counts =
-        atomic_load_explicit(&object->counts, memory_order_relaxed);
+        atomic_load_explicit(&object->counts, memory_order_acquire);
     do {
         if ((int32_t)counts_references(counts) <= 0)  // none, or OBJECT_ENDS
             return false;

@@ -183,6 +183,8 @@ static inline void object_ref(struct object *object)
 }
 
 // False when the last reference is already gone, also for a protected object.
+// What its last owner did before is then visible to the caller, who may have
+// waited for that.
 bool object_ref_if_alive(struct object *object);
 
 // The same for an object found by a handle, without a reference: another thread
