@@ -59,6 +59,7 @@ static bool is_stopped(struct parallel_for *loop)
 // The units of a thread's next share, by the time of its last ones.
 struct pace {
     uint64_t most;
+    uint64_t taken;   // the end of the last ones
     uint64_t since;   // clock_ticks at the beginning
     uint64_t mark;    // the same at the end of the last ones
     uint64_t growth;  // how many times as many it may be the next time
@@ -70,7 +71,11 @@ struct pace {
 static struct pace pace_begin(const struct parallel_for *loop, uint64_t growth)
 {
     uint64_t now = clock_ticks();
-    struct pace pace = {loop->first_most, now, now, growth, 0, 0, 0, 0};
+    struct pace pace = {.most = loop->first_most,
+                        .taken = atomic_load(&loop->taken),
+                        .since = now,
+                        .mark = now,
+                        .growth = growth};
     if (loop->mean > 0) {
         pace.begin = clock_now();
         pace.ran = clock_of_thread();
@@ -84,13 +89,13 @@ static uint64_t at_least_one(double units)
     return units < 1 ? 1 : units < 1e18 ? (uint64_t)units : (uint64_t)1e18;
 }
 
-// The most units of the next share, if `count` units took `ticks`.
+// The most units of the next share, if `count` units took `ticks` until `now`.
 static uint64_t most_of(const struct parallel_for *loop, uint64_t count,
-                        uint64_t ticks)
+                        uint64_t ticks, uint64_t now)
 {
     double share = (double)loop->share_ticks;
     uint64_t most = at_least_one((double)count * share / ((double)ticks + 1));
-    return most < loop->limit ? most : loop->limit;
+    return most < loop->limit || now > loop->limit_end ? most : loop->limit;
 }
 
 // Counts a share as long if its units took far longer than the mean.
@@ -114,7 +119,7 @@ static void keep_pace(const struct parallel_for *loop, struct pace *pace,
     look_for_long(loop, pace, count, spent);
     if (spent <= loop->share_ticks && count < pace->most)
         return;
-    uint64_t most = most_of(loop, count, spent);
+    uint64_t most = most_of(loop, count, spent, now);
     if (most < pace->most)
         pace->most = most;
     else if (count == pace->most)
@@ -133,21 +138,33 @@ static uint64_t part_size(const struct parallel_for *loop, uint64_t taken)
 }
 
 // Shares shrink towards the end, so that all finish at about the same time;
-// rows begin with equal ones.
+// rows begin with equal ones. 0: there are none.
+static uint64_t share_size(const struct parallel_for *loop,
+                           const struct pace *pace)
+{
+    // All threads write `loop->taken`, so a load costs as much as the addition
+    // that follows. Far from the end, the end of this thread's last share is
+    // close enough.
+    if (pace->most < part_size(loop, pace->taken) / 4)
+        return pace->most;
+    uint64_t taken = atomic_load_explicit(&loop->taken, memory_order_relaxed);
+    if (taken >= loop->total)
+        return 0;
+    uint64_t count = part_size(loop, taken);
+    return count < pace->most ? count : pace->most;
+}
+
 static bool take_part(struct parallel_for *loop, struct pace *pace)
 {
-    uint64_t taken = atomic_load_explicit(&loop->taken,
-                                          memory_order_relaxed);
-    if (taken >= loop->total || is_stopped(loop))
+    uint64_t count = is_stopped(loop) ? 0 : share_size(loop, pace);
+    if (count == 0)
         return false;
-    uint64_t count = part_size(loop, taken);
-    if (count > pace->most)
-        count = pace->most;
     uint64_t first = atomic_fetch_add(&loop->taken, count);
     if (first >= loop->total)
         return false;
     uint64_t left = loop->total - first;
     count = count < left ? count : left;
+    pace->taken = first + count;
     run_part(loop, first, count);
     keep_pace(loop, pace, count);
     return true;
@@ -414,6 +431,17 @@ bool parallel_for_close(struct pool *pool, struct parallel_for *loop,
     return !loop->any(loop, worker);
 }
 
+// How many threads are worth their wake-ups: the nth one shortens the launch by
+// about expected / n^2 ticks.
+static unsigned helpers(const struct parallel_for *loop, double expected)
+{
+    unsigned count = 1;
+    while (count + 1 < loop->most &&
+           (double)count * count * WAKE_COST_TICKS < expected)
+        count++;
+    return count;
+}
+
 // `expected`: estimated ticks on a single thread.
 static void run_shared(struct pool *pool, struct parallel_for *loop,
                        double expected)
@@ -421,7 +449,7 @@ static void run_shared(struct pool *pool, struct parallel_for *loop,
     bool woken = expected > EXPECT_TICKS;
     open_to_others(pool, loop);
     if (woken)
-        pool_notify(pool, false);
+        pool_notify_many(pool, helpers(loop, expected));
     struct pace pace = pace_begin(loop, GROWTH);
     struct time_slice turn = {.since = pace.since};
     while (take_part(loop, &pace)) {
@@ -465,7 +493,7 @@ static double run_alone(struct parallel_for *loop)
     atomic_store_explicit(&loop->spent, ticks, memory_order_relaxed);
     if (rest <= ALONE_TICKS)
         return 0;
-    loop->first_most = most_of(loop, done, ticks);
+    loop->first_most = most_of(loop, done, ticks, start);
     // The next ones may take far longer.
     if (!loop->in_rows && loop->first_most > done)
         loop->first_most = done;
@@ -500,10 +528,13 @@ static void limit_shares(const struct pool *pool, struct parallel_for *loop,
                          const struct unit_times *times)
 {
     double mean = (double)times->mean, longest = (double)times->longest;
-    double most =
-        mean * (double)loop->total / (longest * PART_OF_EQUAL * pool->width);
+    double equal = mean * (double)loop->total / pool->width;
+    double most = equal / (longest * PART_OF_EQUAL);
     double least = (double)LEAST_SHARE_TICKS * FRACTION / mean;
     loop->limit = at_least_one(most > least ? most : least);
+    loop->limit_end =
+        clock_ticks() +
+        (uint64_t)(equal / FRACTION * (PART_OF_EQUAL - 1) / PART_OF_EQUAL);
     loop->share_ticks = SHARE_TICKS;
     loop->in_rows = false;
     loop->first_most = 1;
@@ -524,7 +555,7 @@ static double foresee(const struct pool *pool, struct parallel_for *loop)
         return 0;
     loop->mean = times.mean;
     loop->share_ticks = LONG_SHARE_TICKS;
-    loop->first_most = most_of(loop, loop->total, at_least_one(all));
+    loop->first_most = most_of(loop, loop->total, at_least_one(all), 0);
     if (times.longest > 0)
         limit_shares(pool, loop, &times);
     return all;
@@ -545,7 +576,7 @@ rnl_status parallel_for_run(struct pool *pool, struct parallel_for *loop,
                             bool parallel)
 {
     loop->most = pool->width;
-    loop->first_most = loop->limit = UINT64_MAX;
+    loop->first_most = loop->limit = loop->limit_end = UINT64_MAX;
     loop->mean = 0;
     loop->share_ticks = parallel || loop->in_rows || pool->width == 1
                               ? LONG_SHARE_TICKS

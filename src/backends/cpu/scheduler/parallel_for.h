@@ -21,6 +21,8 @@ struct parallel_for {
     uint64_t share_most;             // the most of those; 0: any
     uint64_t first_most;             // units of the first share of each
     uint64_t limit, share_ticks;     // of any share: units, and about how long
+    uint64_t limit_end;              // clock_ticks when little work is left:
+                                     // `limit` is over
     unsigned rank;                   // of its stream's priority
     struct stop_scope scope;
     struct launch_history *history;  // of the kernel; NULL: it is not kept
@@ -38,8 +40,9 @@ struct parallel_for {
     bool (*any)(const struct parallel_for *loop, bool worker);
     _Atomic bool poked;              // what a step waits for may be over
     bool open;                       // listed; guarded by the pool's lock
-    _Atomic uint64_t taken;
-    _Atomic uint32_t participants;   // futex of the owner
+    // On a cache line of its own, because all threads write it for each share.
+    _Alignas(64) _Atomic uint64_t taken;
+    _Alignas(64) _Atomic uint32_t participants;  // futex of the owner
     _Atomic uint32_t failed;
     rnl_status status;               // of the first failure
     char message[FAILURE_MESSAGE_SIZE];

@@ -159,16 +159,20 @@ static bool can_grow(struct pool *pool)
     return can;
 }
 
-static void wake_one(struct pool *pool, bool small)
+static void wake(struct pool *pool, int count, uint32_t first)
 {
-    uint32_t first = small ? LAZY : STANDS_BY;
-    // One wake-up at a time: the woken worker wakes the next if need be.
-    if (atomic_exchange(&pool->waking, 1))
-        return;
     atomic_store(&pool->waker_on, sched_getcpu());
     atomic_fetch_add(&pool->wake_word, 2);
-    if (futex_wake_of(&pool->wake_word, 1, first) == 0)
-        futex_wake_of(&pool->wake_word, 1, STANDS_BY | LAZY);
+    int woken = futex_wake_of(&pool->wake_word, count, first);
+    if (woken < count)
+        futex_wake_of(&pool->wake_word, count - woken, STANDS_BY | LAZY);
+}
+
+static void wake_one(struct pool *pool, bool small)
+{
+    // One wake-up at a time: the woken worker wakes the next if need be.
+    if (atomic_exchange(&pool->waking, 1) == 0)
+        wake(pool, 1, small ? LAZY : STANDS_BY);
 }
 
 // And does not doze.
@@ -189,6 +193,18 @@ void pool_notify(struct pool *pool, bool small)
         wake_one(pool, small);
     else if (can_grow(pool))
         grow(pool);
+}
+
+void pool_notify_many(struct pool *pool, unsigned count)
+{
+    unsigned spinning = atomic_load(&pool->spinning);
+    if (count <= spinning + 1 || atomic_load(&pool->sleeping) == 0) {
+        pool_notify(pool, false);
+        return;
+    }
+    atomic_fetch_add_explicit(&pool->activity, 1, memory_order_relaxed);
+    atomic_store(&pool->waking, 1);
+    wake(pool, (int)(count - spinning), STANDS_BY);
 }
 
 void pool_nudge(struct pool *pool)

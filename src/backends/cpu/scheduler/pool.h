@@ -60,6 +60,10 @@ void pool_destroy(struct pool *pool);
 void pool_push(struct pool *pool, struct queue *queue);
 void pool_notify(struct pool *pool, bool small);
 
+// The same for work of `count` workers: wakes the sleeping ones with one system
+// call, where pool_notify wakes one, which wakes the next.
+void pool_notify_many(struct pool *pool, unsigned count);
+
 // Ensures that a worker looks if there is work.
 void pool_nudge(struct pool *pool);
 
