@@ -167,6 +167,14 @@ RNL_API rnl_status rnl_enqueue_host_function(rnl_stream stream,
 RNL_API rnl_status rnl_enqueue_host_call(rnl_stream stream,
                                          const rnl_host_call *call);
 
+// Makes the host function that the calling thread runs fail its stream with
+// RNL_ERROR_LAUNCH_FAILED and `message` (copied; at most 511 bytes are shown),
+// once the function returns: work behind it does not run. The first call of a
+// function counts. In a graph on a GPU, nodes behind the function run all the
+// same, and work behind the graph does not. RNL_ERROR_NOT_PERMITTED outside of
+// host functions. Stands for no vendor call.
+RNL_API rnl_status rnl_host_function_fail(const char *message);
+
 RNL_END_DECLS
 
 #endif

@@ -337,3 +337,76 @@ RNL_TEST(a_log_callback_may_not_call_runnel)
     expect_ok(rnl_log_set(NULL, RNL_LOG_ERROR, NULL));
     assert_int_equal(status[0], RNL_ERROR_NOT_PERMITTED);
 }
+
+// --- Failing the stream ------------------------------------------------------
+
+static void refuse_work(rnl_status status, void *user_data)
+{
+    if (status == RNL_OK)
+        *(rnl_status *)user_data = rnl_host_function_fail("no more today");
+    rnl_host_function_fail("a second reason");
+}
+
+RNL_TEST(a_host_function_can_fail_its_stream)
+{
+    rnl_stream stream = suite_new_stream();
+    struct host_calls behind = {0, -1};
+    rnl_status answer = RNL_ERROR_INTERNAL;
+    rnl_host_call call = {.struct_size = sizeof call,
+                          .function = refuse_work,
+                          .user_data = &answer,
+                          .label = "the gate"};
+    struct gate *gate = gate_shut(stream);
+    expect_ok(rnl_enqueue_host_call(stream, &call));
+    expect_ok(rnl_enqueue_host_function(stream, count_host_call, &behind));
+    gate_open(gate);
+    expect_error(rnl_stream_synchronize(stream, RNL_FOREVER),
+                 RNL_ERROR_LAUNCH_FAILED, NULL);
+    assert_non_null(strstr(rnl_last_error()->message, "no more today"));
+    assert_string_equal(rnl_last_error()->operation_label, "the gate");
+    assert_int_equal(answer, RNL_OK);
+    assert_int_equal(behind.count, 1);
+    assert_int_equal(behind.status, RNL_ERROR_LAUNCH_FAILED);
+    expect_ok(rnl_stream_reset_and_wait(stream));
+    expect_ok(rnl_stream_synchronize(stream, RNL_FOREVER));
+    gate_free(gate);
+    expect_ok(rnl_stream_release(stream));
+}
+
+RNL_TEST(a_host_function_of_a_graph_can_fail_the_stream)
+{
+    rnl_stream stream = suite_new_stream();
+    rnl_status answer = RNL_ERROR_INTERNAL;
+    struct host_calls behind = {0, -1};
+    rnl_graph graph;
+    rnl_graph_exec exec;
+    rnl_node node;
+    expect_ok(rnl_graph_create(suite_context(), NULL, &graph));
+    expect_ok(
+        rnl_graph_add_node(graph, RNL_AT_START,
+                           RNL_NODE(.kind = RNL_NODE_HOST_FUNCTION,
+                                    .host = refuse_work, .user_data = &answer),
+                           &node));
+    expect_ok(rnl_graph_instantiate(graph, &exec));
+    struct gate *gate = gate_shut(stream);
+    expect_ok(rnl_enqueue_graph(stream, exec));
+    expect_ok(rnl_enqueue_host_function(stream, count_host_call, &behind));
+    gate_open(gate);
+    expect_error(rnl_stream_synchronize(stream, RNL_FOREVER),
+                 RNL_ERROR_LAUNCH_FAILED, NULL);
+    assert_non_null(strstr(rnl_last_error()->message, "no more today"));
+    assert_int_equal(answer, RNL_OK);
+    assert_int_equal(behind.count, 1);
+    assert_int_equal(behind.status, RNL_ERROR_LAUNCH_FAILED);
+    expect_ok(rnl_stream_reset_and_wait(stream));
+    gate_free(gate);
+    expect_ok(rnl_stream_release(stream));
+    expect_ok(rnl_graph_exec_release(exec));
+    expect_ok(rnl_graph_release(graph));
+}
+
+RNL_TEST(only_a_host_function_fails_a_stream)
+{
+    expect_error(rnl_host_function_fail("nobody asked"),
+                 RNL_ERROR_NOT_PERMITTED, NULL);
+}

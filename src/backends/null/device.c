@@ -114,9 +114,7 @@ static rnl_status stream_submit(struct stream *stream, struct op *first)
         next = op->next;
         op->sequence = atomic_fetch_add(&stream->enqueued, 1) + 1;
         if (op->kind == OP_HOST) {
-            callback_begin();
-            op->host.function(RNL_OK, op->host.user_data);
-            callback_end();
+            host_function_call(&op->host, RNL_OK);
         }
         op_finish(op);
     }

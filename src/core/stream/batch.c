@@ -48,9 +48,7 @@ static void abandon(struct op *first, rnl_status status)
     for (struct op *op = first; op; op = op->next) {
         if (op->kind != OP_HOST)
             continue;
-        callback_begin();
-        op->host.function(status, op->host.user_data);
-        callback_end();
+        host_function_call(&op->host, status);
     }
     op_finish_list(first);
 }

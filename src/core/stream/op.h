@@ -203,6 +203,10 @@ bool op_free_surplus(void);
 // In the child after fork: the common cache may have been half changed.
 void op_forked(void);
 
+// Calls a host function with `status`. If the function failed its stream, the
+// result is that status, and the failure the thread's last one.
+rnl_status host_function_call(const struct op_host *host, rnl_status status);
+
 // A call of a host function; not submitted.
 rnl_status make_host_op(struct stream *stream, rnl_host_fn function,
                         void *user_data, struct op **out_op);

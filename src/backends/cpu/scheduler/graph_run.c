@@ -36,6 +36,14 @@ static void run_ops(struct plan *plan, const struct step *step)
             fail_plan(plan, op, status, message);
 }
 
+static void run_host(struct plan *plan, const struct step *step)
+{
+    const struct op *op = step->node_params->ops;
+    rnl_status status = queue_call_host(plan->queue, op);
+    if (status != RNL_OK)
+        fail_plan(plan, op, status, rnl_last_error()->message);
+}
+
 static __attribute__((noinline)) void
 fail_call(struct plan *plan, const struct step *step, rnl_status status)
 {
@@ -141,7 +149,7 @@ static void run_step(struct plan *plan, struct step *step)
         if (plan->shared)
             parallel_for_offer(stream_pool(stream), &plan->loop, true);
         note_cancelled(plan);
-        queue_call_host(plan->queue, step->node_params->ops);
+        run_host(plan, step);
         break;
     case STEP_RECORD:
         note_cancelled(plan);

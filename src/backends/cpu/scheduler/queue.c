@@ -298,7 +298,7 @@ static bool pass_values(struct queue *queue, struct op *op)
 
 // --- Running ---------------------------------------------------------------
 
-void queue_call_host(struct queue *queue, const struct op *op)
+rnl_status queue_call_host(struct queue *queue, const struct op *op)
 {
     struct failure *failure = stream_get_failure(queue->stream);
     rnl_status status =
@@ -306,10 +306,9 @@ void queue_call_host(struct queue *queue, const struct op *op)
     failure_unref(failure);
     struct pool *pool = stream_pool(queue->stream);
     pool_block_begin(pool);
-    callback_begin();
-    op->host.function(status, op->host.user_data);
-    callback_end();
+    status = host_function_call(&op->host, status);
     pool_block_end(pool);
+    return status;
 }
 
 static void run_op(struct queue *queue, struct op *op)
@@ -318,7 +317,10 @@ static void run_op(struct queue *queue, struct op *op)
     rnl_status status;
     switch (op->kind) {
     case OP_HOST:
-        queue_call_host(queue, op);
+        status = queue_call_host(queue, op);
+        if (status != RNL_OK)
+            queue_fail(queue, op->sequence, op, status,
+                       rnl_last_error()->message);
         break;
     case OP_TIMESTAMP:
         event_write_timestamp(op);

@@ -154,8 +154,9 @@ bool queue_wait_is_over(struct op *op);
 void queue_fail(struct queue *queue, uint64_t sequence, const struct op *op,
                 rnl_status status, const char *message);
 
-// Calls a host function on this worker.
-void queue_call_host(struct queue *queue, const struct op *op);
+// Calls a host function on this worker. If the function fails its stream, the
+// failure is the thread's last one.
+rnl_status queue_call_host(struct queue *queue, const struct op *op);
 
 // True with a reference to the failure in `*out` when the ops up to `sequence`
 // contain a failed one.

@@ -8,6 +8,8 @@
 #include "backends/cudalike/timeline/gpu_stream.h"
 #include "backends/cudalike/timeline/host_queue.h"
 #include "backends/cudalike/timeline/marker.h"
+#include "backends/cudalike/timeline/retire.h"
+#include "backends/cudalike/timeline/timeline.h"
 #include "core/graph/node_params.h"
 
 // --- Numbers ---------------------------------------------------------------
@@ -73,19 +75,26 @@ static void copy_part(const struct host_work *work,
 
 // --- Calls -----------------------------------------------------------------
 
-static void call(const struct node_params *node_params, rnl_status status)
+// Operation `sequence` of `stream` is the launch of the graph.
+static void call(const struct node_params *node_params, rnl_status status,
+                 struct stream *stream, uint64_t sequence)
 {
-    const struct op_host *host = &node_params->ops->host;
-    callback_begin();
-    host->function(status, host->user_data);
-    callback_end();
+    const struct op *op = node_params->ops;
+    status = host_function_call(&op->host, status);
+    if (status != RNL_OK)
+        timeline_fail(stream,
+                      failure_create(stream, sequence, op, status,
+                                     rnl_last_error()->message),
+                      sequence, false);
 }
 
 // Launches of one executable graph never overlap, so the driver reaches a node
 // in the order of launches. A node that the driver reaches after the device was
 // lost is already over.
 static struct node_params *arrive(const struct host_work *work,
-                             rnl_status *out_status)
+                                  rnl_status *out_status,
+                                  struct stream **out_stream,
+                                  uint64_t *out_sequence)
 {
     struct gpu_plan *plan = work->step->plan;
     struct node_params *node_params = NULL;
@@ -98,6 +107,9 @@ static struct node_params *arrive(const struct host_work *work,
         slot->arrived = true;
         node_params = slot->node_params;
         slot->node_params = NULL;
+        *out_stream = launch->stream;
+        *out_sequence = launch->sequence;
+        object_ref(&launch->stream->object);
         *out_status =
             host_function_status(launch->stream, launch->sequence);
     }
@@ -109,6 +121,8 @@ void host_node_run(void *number)
 {
     struct node_params *node_params = NULL;
     const struct gpu_context *copies = NULL;
+    struct stream *stream = NULL;
+    uint64_t sequence = 0;
     rnl_status status = RNL_OK;
     lock_take(&lists_lock);
     const struct host_work *work = *place_locked((uintptr_t)number);
@@ -119,13 +133,15 @@ void host_node_run(void *number)
         sync_gate_copy_enter(copies);
     }
     if (work)
-        node_params = arrive(work, &status);
+        node_params = arrive(work, &status, &stream, &sequence);
     lock_give(&lists_lock);
     if (node_params && !copies)
-        call(node_params, status);
+        call(node_params, status, stream, sequence);
     else if (node_params && status == RNL_OK)
         copy_part(work, node_params);
     node_params_unref(node_params);
+    if (stream)
+        stream_drop(stream);
     if (copies)
         sync_gate_copy_end(copies);
 }
@@ -206,7 +222,8 @@ void graph_launch_call(struct gpu_plan *plan, struct graph_launch *launch)
         lock_give(&plan->lock);
         if (owes)
             call(launch->slots[i].node_params,
-                 host_function_status(launch->stream, launch->sequence));
+                 host_function_status(launch->stream, launch->sequence),
+                 launch->stream, launch->sequence);
     }
 }
 

@@ -13,12 +13,10 @@ static struct task_queue host = {.thread_name = "rnl-host",
                                  .most = 256,
                                  .spin_ns = 200000};
 
-static void call(struct stream *stream, const struct op *op)
+static rnl_status call(struct stream *stream, const struct op *op)
 {
-    rnl_status status = host_function_status(stream, op->sequence);
-    callback_begin();
-    op->host.function(status, op->host.user_data);
-    callback_end();
+    return host_function_call(&op->host,
+                              host_function_status(stream, op->sequence));
 }
 
 static void run(struct task *task)
@@ -26,8 +24,7 @@ static void run(struct task *task)
     struct op *op = gpu_op_from(task, offsetof(struct gpu_op, task));
     struct stream *stream = op->stream;
     do {
-        call(stream, op);
-        host_queue_complete(stream, op, RNL_OK);
+        host_queue_complete(stream, op, call(stream, op));
     } while ((op = host_queue_next_function(stream)));
     stream_drop(stream);
 }
