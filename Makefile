@@ -9,7 +9,7 @@ BUILD := build
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 
 .PHONY: help deps-% build-% check-% demo check test bench asan tsan msan coverage \
-        fuzz scorecard release format clean
+        fuzz scorecard release tarball deb format clean
 
 help:
 	@echo "make demo      build everything, run the first two examples"
@@ -18,6 +18,9 @@ help:
 	@echo "make bench     build everything, run the benchmarks beside their peers"
 	@echo "               (BENCH=--quick for a short one)"
 	@echo "make release   build the library for installing: cmake --install build/release"
+	@echo "make tarball   a package of the library and its compiler that can be moved"
+	@echo "make deb       packages for Debian 12, tried in a fresh system if one can"
+	@echo "               be made here"
 	@echo "make asan      the tests under AddressSanitizer and UBSan"
 	@echo "make tsan      the tests under ThreadSanitizer"
 	@echo "make msan      the tests under MemorySanitizer"
@@ -65,6 +68,22 @@ bench: deps-bench build-dev
 	@$(BUILD)/dev/bin/runnel-bench --json bench/results/latest.json $(BENCH)
 
 release: deps-demo build-release
+
+tarball: deps-demo build-release
+	@cd $(BUILD)/release && cpack -G TXZ
+	@ls -l $(BUILD)/release/*.tar.xz
+
+# With the prefix and the folders that Debian wants.
+deb: deps-demo+package
+	@mkdir -p $(BUILD)
+	@cmake --preset release -B $(BUILD)/deb -DCMAKE_INSTALL_PREFIX=/usr -DRUNNEL_DEB=ON \
+	    -DRUNNEL_BUILD_EXAMPLES=OFF -DRUNNEL_BUILD_BENCH=OFF >$(BUILD)/deb.log 2>&1 || \
+	    { cat $(BUILD)/deb.log; exit 1; }
+	@cmake --build $(BUILD)/deb -j $(JOBS)
+	@rm -f $(BUILD)/deb/*.deb
+	@cd $(BUILD)/deb && cpack -G DEB
+	@tools/check-debs $(BUILD)/deb
+	@ls -l $(BUILD)/deb/*.deb
 
 asan tsan msan: %: deps-test+sanitizers check-%
 

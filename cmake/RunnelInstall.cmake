@@ -3,25 +3,36 @@
 
 include(CMakePackageConfigHelpers)
 
+# The components are the packages of RunnelPackage.cmake: library, development and
+# tools.
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/runnel
-        DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
+        DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development
         FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp")
-install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR}
+        COMPONENT library)
+# The guide and the examples, with links among them as in the tree.
+install(FILES ${PROJECT_SOURCE_DIR}/README.md ${PROJECT_SOURCE_DIR}/CHANGELOG.md
+        DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT development)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs ${PROJECT_SOURCE_DIR}/examples
+        DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT development
+        PATTERN decisions EXCLUDE PATTERN CMakeLists.txt EXCLUDE)
 include(RunnelNotices)
 
 if(TARGET runnel)
     install(TARGETS runnel EXPORT RunnelTargets
-        LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
-        ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+        LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT library
+            NAMELINK_COMPONENT development
+        ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT development)
     set(config_dir ${CMAKE_INSTALL_LIBDIR}/cmake/Runnel)
-    install(EXPORT RunnelTargets NAMESPACE Runnel:: DESTINATION ${config_dir})
+    install(EXPORT RunnelTargets NAMESPACE Runnel:: DESTINATION ${config_dir}
+        COMPONENT development)
     configure_package_config_file(
         ${CMAKE_CURRENT_LIST_DIR}/RunnelConfig.cmake.in ${PROJECT_BINARY_DIR}/RunnelConfig.cmake
         INSTALL_DESTINATION ${config_dir} NO_SET_AND_CHECK_MACRO)
     write_basic_package_version_file(
         ${PROJECT_BINARY_DIR}/RunnelConfigVersion.cmake COMPATIBILITY SameMajorVersion)
     install(FILES ${PROJECT_BINARY_DIR}/RunnelConfig.cmake ${PROJECT_BINARY_DIR}/RunnelConfigVersion.cmake
-            DESTINATION ${config_dir})
+            DESTINATION ${config_dir} COMPONENT development)
 
     # Relative to where the file lies, so that the tree can be moved.
     file(RELATIVE_PATH pc_prefix
@@ -32,15 +43,22 @@ if(TARGET runnel)
         set(pc_prefix "\${pcfiledir}/${pc_prefix}")
     endif()
     configure_file(${CMAKE_CURRENT_LIST_DIR}/runnel.pc.in ${PROJECT_BINARY_DIR}/runnel.pc @ONLY)
-    install(FILES ${PROJECT_BINARY_DIR}/runnel.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+    install(FILES ${PROJECT_BINARY_DIR}/runnel.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig
+            COMPONENT development)
 endif()
 
 # librunnel finds its compiler here, relative to itself.
 if(TARGET runnel-cc)
-    install(TARGETS runnel-cc RUNTIME DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/runnel)
+    install(TARGETS runnel-cc RUNTIME DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/runnel
+            COMPONENT tools)
 endif()
 if(TARGET runnel-cli)
     set_target_properties(runnel-cli PROPERTIES
         INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")
-    install(TARGETS runnel-cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+    install(TARGETS runnel-cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR}
+            COMPONENT tools)
+endif()
+
+if(PROJECT_IS_TOP_LEVEL)
+    include(RunnelPackage)
 endif()

@@ -34,14 +34,14 @@ if [ "${2-}" = runnel-cc ]; then
 fi
 
 # Each text that is named is there, and no other.
-echo "$linked" | sed -n 's/^  licence text: copyright\///p' | sort >"$folder.named"
-if [ -d "$folder/copyright" ]; then
-    find "$folder/copyright" -type f | sed 's/.*\///' | sort >"$folder.there"
+echo "$linked" | sed -n 's/^  licence text: licenses\///p' | sort >"$folder.named"
+if [ -d "$folder/licenses" ]; then
+    find "$folder/licenses" -type f | sed 's/.*\///' | sort >"$folder.there"
 else
     : >"$folder.there"
 fi
 diff "$folder.named" "$folder.there" || fail "named and installed texts differ"
 while read -r package; do
-    [ -s "$folder/copyright/$package" ] || fail "copyright/$package is empty"
+    [ -s "$folder/licenses/$package" ] || fail "licenses/$package is empty"
 done <"$folder.named"
 rm -f "$folder.named" "$folder.there"

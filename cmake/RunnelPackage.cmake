@@ -1,0 +1,76 @@
+# Packages of an installation: `make tarball` and `make deb`, by CPack.
+#
+# The tarball has everything below one folder that can be moved. Debian's
+# packages have one component each. RUNNEL_DEB adds the files that Debian wants
+# in /usr/share/doc/PACKAGE; it needs the prefix /usr.
+
+option(RUNNEL_DEB "Install rules for Debian's packages" OFF)
+
+set(CPACK_PACKAGE_NAME runnel)
+set(CPACK_PACKAGE_VENDOR "Runnel")
+set(CPACK_PACKAGE_CONTACT "Runnel maintainers <maintainers@runnel.example>")
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "streams, events, graphs and kernels on CPUs and GPUs")
+set(CPACK_RESOURCE_FILE_LICENSE ${PROJECT_SOURCE_DIR}/LICENSE)
+set(CPACK_STRIP_FILES ON)
+set(CPACK_VERBATIM_VARIABLES ON)
+string(TOLOWER "${CMAKE_SYSTEM_NAME}-${CMAKE_SYSTEM_PROCESSOR}" system)
+set(CPACK_PACKAGE_FILE_NAME runnel-${PROJECT_VERSION}-${system})
+set(CPACK_COMPONENTS_ALL library development tools)
+
+if(NOT RUNNEL_DEB)
+    set(CPACK_GENERATOR TXZ)
+    set(CPACK_THREADS 0)
+    set(CPACK_ARCHIVE_COMPONENT_INSTALL OFF)
+    include(CPack)
+    return()
+endif()
+
+# --- Debian ------------------------------------------------------------------
+
+set(CPACK_GENERATOR DEB)
+set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
+set(CPACK_DEB_COMPONENT_INSTALL ON)
+set(CPACK_COMPONENTS_GROUPING IGNORE)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_COMPRESSION_TYPE xz)
+set(CPACK_DEBIAN_PACKAGE_RELEASE 1)
+set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
+
+# The package of a component. `contents` ends its description.
+function(runnel_deb component package section depends contents)
+    string(TOUPPER ${component} name)
+    set(prefix CPACK_DEBIAN_${name})
+    set(${prefix}_PACKAGE_NAME ${package} PARENT_SCOPE)
+    set(${prefix}_PACKAGE_SECTION ${section} PARENT_SCOPE)
+    set(${prefix}_PACKAGE_DEPENDS "${depends}" PARENT_SCOPE)
+    set(${prefix}_PACKAGE_SHLIBDEPS ON PARENT_SCOPE)
+    set(${prefix}_DESCRIPTION "Runnel gives programs device contexts, streams, events,
+buffers, kernels that are compiled at run time, stream capture and graphs.
+Kernels are in the CUDA C++ dialect and run on CPUs and NVIDIA GPUs.
+
+This package has ${contents}." PARENT_SCOPE)
+    set(folder ${CMAKE_INSTALL_DATAROOTDIR}/doc/${package})
+    install(FILES ${PROJECT_SOURCE_DIR}/packaging/debian/copyright
+        DESTINATION ${folder} COMPONENT ${component})
+    install(FILES ${PROJECT_BINARY_DIR}/changelog.Debian.gz
+        DESTINATION ${folder} COMPONENT ${component})
+endfunction()
+
+# Without a time in it, so that a package can be made again.
+execute_process(COMMAND gzip -9nc ${PROJECT_SOURCE_DIR}/packaging/debian/changelog
+    OUTPUT_FILE ${PROJECT_BINARY_DIR}/changelog.Debian.gz COMMAND_ERROR_IS_FATAL ANY)
+
+set(same_version "= ${PROJECT_VERSION}-1")
+runnel_deb(library runnel libs "" "the shared library")
+runnel_deb(development runnel-dev libdevel "runnel (${same_version})"
+    "the headers, the guide and the examples")
+runnel_deb(tools runnel-tools devel "runnel (${same_version}), libc6 (>= 2.34)"
+    "the program runnel and the compiler of\nkernels for CPUs")
+# dpkg-shlibdeps knows no package that has this build's library.
+set(CPACK_DEBIAN_TOOLS_PACKAGE_SHLIBDEPS OFF)
+set(CPACK_DEBIAN_LIBRARY_PACKAGE_RECOMMENDS "runnel-tools (${same_version})")
+set(CPACK_DEBIAN_LIBRARY_PACKAGE_CONTROL_EXTRA
+    "${PROJECT_SOURCE_DIR}/packaging/debian/symbols;${PROJECT_SOURCE_DIR}/packaging/debian/shlibs;${PROJECT_SOURCE_DIR}/packaging/debian/triggers")
+install(FILES ${PROJECT_SOURCE_DIR}/packaging/debian/runnel-tools.lintian-overrides
+    DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/lintian/overrides COMPONENT tools RENAME runnel-tools)
+include(CPack)
