@@ -60,7 +60,8 @@ function(runnel_test)
     set_target_properties(test_${arg_NAME} PROPERTIES
         OUTPUT_NAME ${arg_NAME}
         RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/bin)
-    target_compile_definitions(test_${arg_NAME} PRIVATE _GNU_SOURCE= ${arg_DEFINITIONS})
+    target_compile_definitions(test_${arg_NAME} PRIVATE
+        $<$<COMPILE_LANGUAGE:C>:_GNU_SOURCE=> ${arg_DEFINITIONS})
     # gcc does not know that a cmocka assertion ends the test, and warns about
     # the NULL that it excludes.
     target_compile_options(test_${arg_NAME} PRIVATE $<$<C_COMPILER_ID:GNU>:-Wno-stringop-overflow>)

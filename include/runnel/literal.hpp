@@ -1,4 +1,4 @@
-// Option literals and lists for C++17.
+// Option literals and lists for C++11 and later.
 // Included by <runnel/base.h>; not for direct use.
 #ifndef RUNNEL_LITERAL_HPP
 #define RUNNEL_LITERAL_HPP

@@ -1,0 +1,116 @@
+// Functions with signatures, and modules.
+// Included by <runnel/runnel.hpp>; not for direct use.
+#ifndef RUNNEL_CPP_FUNCTION_HPP
+#define RUNNEL_CPP_FUNCTION_HPP
+
+#include <runnel/cpp/buffer.hpp>
+
+RUNNEL_CPP_BEGIN
+
+namespace detail
+{
+
+// The argument of a launch for a parameter of type P.
+template <class P, class A> rnl_arg argument(const A &value)
+{
+    using argument_type = std::decay_t<A>;
+    if constexpr (std::is_pointer_v<P>) {
+        using element = std::remove_cv_t<std::remove_pointer_t<P>>;
+        if constexpr (std::is_base_of_v<buffer_ref<element>, argument_type> ||
+                      std::is_same_v<argument_type, any_buffer_ref> ||
+                      std::is_same_v<argument_type, owner<any_buffer_ref>>) {
+            return rnl_arg_of_buffer(value.get());
+        } else {
+            static_assert(
+                std::is_convertible_v<argument_type, P>,
+                "the kernel takes a pointer: give it a buffer of that "
+                "element, or a pointer to it");
+            return rnl_arg_of_pointer(value);
+        }
+    } else {
+        static_assert(std::is_same_v<argument_type, std::remove_cv_t<P>>,
+                      "the argument's type is not that of the kernel's "
+                      "parameter, and arguments are not converted");
+        return rnl_arg_of(value);
+    }
+}
+
+// The same where the parameters are not known.
+template <class A> rnl_arg any_argument(const A &value)
+{
+    if constexpr (std::is_base_of_v<any_buffer_ref, A>)
+        return rnl_arg_of_buffer(value.get());
+    else
+        return rnl_arg_of(value);
+}
+
+}  // namespace detail
+
+class any_function_ref
+    : public detail::object<rnl_function, rnl_function_retain,
+                            rnl_function_release>
+{
+  public:
+    using object::object;
+
+    // Name, parameters and limits: rnl_function_get_info. The strings live as
+    // long as the function.
+    result<rnl_function_info> info() const
+    {
+        auto info = detail::sized<rnl_function_info>();
+        rnl_status status = rnl_function_get_info(handle_, &info);
+        return detail::done(status, std::move(info));
+    }
+};
+
+// A kernel. With a signature, `void(float *, int)`, the compiler checks the
+// arguments of a launch; without one, the launch does.
+template <class Signature = void> class function_ref : public any_function_ref
+{
+  public:
+    using any_function_ref::any_function_ref;
+};
+
+template <class Signature = void>
+using function = owner<function_ref<Signature>>;
+
+class module_ref
+    : public detail::object<rnl_module, rnl_module_retain, rnl_module_release>
+{
+  public:
+    using object::object;
+
+    // The kernel called `name`: rnl_module_function. The signature is the
+    // caller's word; launches compare it with the kernel's parameters.
+    template <class Signature = void>
+    result<runnel::function<Signature>> function(const char *name) const
+    {
+        rnl_function found = nullptr;
+        rnl_status status = rnl_module_function(handle_, name, &found);
+        return detail::done(status, runnel::function<Signature>(found));
+    }
+    // The variable of that name, as a borrowed buffer that keeps the module.
+    result<owner<any_buffer_ref>> global(const char *name) const
+    {
+        rnl_buffer found = nullptr;
+        rnl_status status = rnl_module_global(handle_, name, &found);
+        return detail::done(status, owner<any_buffer_ref>(found));
+    }
+    // The compiled code, to be saved and given to load_module later; lives as
+    // long as the module.
+    result<span<const unsigned char>> binary() const
+    {
+        const void *data = nullptr;
+        size_t size = 0;
+        rnl_status status = rnl_module_binary(handle_, &data, &size);
+        return detail::done(
+            status, span<const unsigned char>(
+                        static_cast<const unsigned char *>(data), size));
+    }
+};
+
+using module = owner<module_ref>;
+
+RUNNEL_CPP_END
+
+#endif

@@ -1,0 +1,9 @@
+// expected: the kernel takes a pointer: give it a buffer of that element
+#include <runnel/runnel.hpp>
+void refused(const runnel::stream &s,
+             const runnel::function<void(float *, int, float)> &k,
+             const runnel::buffer<float> &b, const runnel::buffer<double> &d)
+{
+    (void)d;
+    s.launch(k, {{1}, {1}}, d, 1, 2.0f);
+}

@@ -1,0 +1,9 @@
+// expected: the argument's type is not that of the kernel's parameter
+#include <runnel/runnel.hpp>
+void refused(const runnel::stream &s,
+             const runnel::function<void(float *, int, float)> &k,
+             const runnel::buffer<float> &b, const runnel::buffer<double> &d)
+{
+    (void)d;
+    s.launch(k, {{1}, {1}}, b, 1, 2.0);
+}
