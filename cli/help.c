@@ -49,6 +49,8 @@ static const char *const main_page[] = {
     "    RUNNEL_CC               path of the kernel compiler, runnel-cc",
     "    RUNNEL_CUDA             path of libcuda; off: no NVIDIA devices",
     "    RUNNEL_NVRTC            path of NVRTC, their kernel compiler",
+    "    RUNNEL_HIP              path of libamdhip64; off: no AMD devices",
+    "    RUNNEL_HIPRTC           path of hiprtc, their kernel compiler",
     "    RUNNEL_CACHE_DIR        where compiled kernels are kept",
     "    RUNNEL_CACHE_SIZE       how much of them, in bytes or as 500M; 1G",
     "    RUNNEL_CACHE_DISABLE    1: keep no compiled kernels",

@@ -148,6 +148,8 @@ static struct driver driver = {
     .attribute_number = attribute_number,
     .image = &image,
     .describe = describe,
+    .names_lack = "a binary from elsewhere is asked through the driver, from "
+                  "12.4 on",
     .priority_least = 0,
     .priority_greatest = -5,
     .status = status_of,

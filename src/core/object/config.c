@@ -19,6 +19,7 @@
 static struct config config;
 static char devices[TEXT_SIZE], compiler[TEXT_SIZE], cache_dir[TEXT_SIZE];
 static char cuda[TEXT_SIZE], nvrtc[TEXT_SIZE], staging[TEXT_SIZE];
+static char hip[TEXT_SIZE], hiprtc[TEXT_SIZE];
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static atomic_bool config_read;
 
@@ -122,6 +123,8 @@ static void read_all(void)
     config.compiler = read_text("RUNNEL_CC", compiler);
     config.cuda = read_text("RUNNEL_CUDA", cuda);
     config.nvrtc = read_text("RUNNEL_NVRTC", nvrtc);
+    config.hip = read_text("RUNNEL_HIP", hip);
+    config.hiprtc = read_text("RUNNEL_HIPRTC", hiprtc);
     config.staging = read_text("RUNNEL_STAGING", staging);
     config.cache_dir = read_text("RUNNEL_CACHE_DIR", cache_dir);
     config.cache_size = read_size("RUNNEL_CACHE_SIZE", CACHE_SIZE_DEFAULT);

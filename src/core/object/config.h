@@ -13,6 +13,8 @@ struct config {
     const char *compiler;      // RUNNEL_CC; NULL: look for runnel-cc
     const char *cuda;          // RUNNEL_CUDA: libcuda; NULL: the usual ones
     const char *nvrtc;         // RUNNEL_NVRTC; likewise
+    const char *hip;           // RUNNEL_HIP: libamdhip64; NULL: the usual ones
+    const char *hiprtc;        // RUNNEL_HIPRTC; likewise
     const char *staging;       // RUNNEL_STAGING; for measurements only
     const char *cache_dir;     // RUNNEL_CACHE_DIR; NULL: the default place
     uint64_t cache_size;       // RUNNEL_CACHE_SIZE; bytes

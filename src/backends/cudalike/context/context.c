@@ -28,9 +28,9 @@ static void close_device(struct gpu_context *gpu)
 static int furnish(struct gpu_context *gpu)
 {
     const struct driver_functions *call = call_of(gpu);
-    int flushes = 0;
-    call->device_attribute(&flushes, gpu->driver->attributes->flush_writes,
-                           gpu->device);
+    int flushes = 0, attribute = gpu->driver->attributes->flush_writes;
+    if (attribute >= 0)
+        call->device_attribute(&flushes, attribute, gpu->device);
     gpu->flushes = flushes != 0;
     void *before = current_enter(gpu);
     int code = gpu_create_aside(gpu, &gpu->own_stream);

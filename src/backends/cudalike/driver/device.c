@@ -67,12 +67,11 @@ rnl_status gpu_device_info(const struct driver *driver, uint32_t index,
 rnl_status gpu_device_attribute(const struct driver *driver, uint32_t index,
                                 rnl_attribute id, int64_t *out_value)
 {
-    int device, value = 0;
+    int device, value = 0, attribute = driver->attribute_number(id);
     int code = driver->call.device_get(&device, (int)index);
-    if (code == 0)
-        code = driver->call.device_attribute(
-            &value, driver->attribute_number(id), device);
-    if (code != 0)
+    if (code == 0 && attribute >= 0)
+        code = driver->call.device_attribute(&value, attribute, device);
+    if (code != 0 || attribute < 0)
         return fail_at(RNL_ERROR_UNSUPPORTED, "id",
                        "the driver knows no attribute %d of its devices",
                        (int)id);

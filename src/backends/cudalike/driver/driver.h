@@ -48,7 +48,7 @@ struct driver_points {
 struct driver {
     struct driver_functions call;
     const struct driver_points *points;  // NULL: the driver is too old
-    const char *api;            // "cuda"
+    const char *api;            // "cuda", "hip"
     const struct driver_attributes *attributes;
     int version;                // as reported by the driver
     bool handles_suffice;       // see handle_enter
@@ -58,13 +58,14 @@ struct driver {
     // context is lost.
     rnl_status (*status)(int code);
     bool (*is_sticky)(int code);
-    int (*attribute_number)(rnl_attribute id);
+    int (*attribute_number)(rnl_attribute id);  // -1: the vendor has none
     // The form of the vendor's binaries, and a function that reads a binary
     // without the driver: kernels and variables, as far as the form tells. An
     // assembly ends in a zero.
     const struct image_vendor *image;
     void (*describe)(enum image_form form, const void *data, size_t size,
                      struct image_maker *maker);
+    const char *names_lack;     // why the driver lists no kernels, if it cannot
     // Known without a context, so that listing devices needs none. A context
     // that finds other limits clamps.
     int priority_least, priority_greatest;

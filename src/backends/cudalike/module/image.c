@@ -130,6 +130,8 @@ static const char *assembly_fault(const struct image_vendor *vendor,
     for (const char *at = end; at < text + size; at++)
         if (*at)
             return "it is neither code nor text";
+    if (!vendor->assembly)
+        return "it is text, which this device does not run";
     size_t length = strlen(vendor->assembly);
     const char *start = text_start(text, end);
     if ((size_t)(end - start) < length ||

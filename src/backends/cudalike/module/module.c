@@ -141,8 +141,7 @@ static void ask_driver(struct module *module, struct image_maker *maker)
     unsigned count = 0;
     if (!call->module_function_count || !call->module_functions ||
         !call->function_name)
-        module->names_lack = "a binary from elsewhere is asked through the "
-                             "driver, from 12.4 on";
+        module->names_lack = gpu->driver->names_lack;
     else if (call->module_function_count(&count, handle) != 0 ||
              count > FUNCTIONS_MAX ||
              (count > 0 && !add_functions(call, handle, count, maker)))

@@ -1,0 +1,110 @@
+// Nodes of graphs, which HIP describes by structs of its own.
+#include "backends/hip/hip.h"
+
+static struct hip_kernel_node kernel_of(const struct driver_kernel_node *node)
+{
+    return (struct hip_kernel_node){
+        .block = {node->block_x, node->block_y, node->block_z},
+        .extra = node->extra,
+        .function = node->function,
+        .grid = {node->grid_x, node->grid_y, node->grid_z},
+        .arguments = node->arguments,
+        .shared_size = node->shared_size,
+    };
+}
+
+static struct hip_fill_node fill_of(const struct driver_fill_node *fill)
+{
+    return (struct hip_fill_node){
+        .to = (void *)(uintptr_t)fill->to,
+        .element_size = fill->element_size,
+        .height = fill->height,
+        .pitch = fill->height > 1 ? fill->pitch
+                                  : fill->width * fill->element_size,
+        .value = fill->value,
+        .width = fill->width,
+    };
+}
+
+static int add_kernel(void **out_node, void *graph, void *const *after,
+                      size_t count, const struct driver_kernel_node *params)
+{
+    struct hip_kernel_node node = kernel_of(params);
+    return hip.graph_add_kernel(out_node, graph, after, count, &node);
+}
+
+static int add_copy(void **out_node, void *graph, void *const *after,
+                    size_t count, const struct driver_copy *copy,
+                    void *context)
+{
+    struct hip_copy node = hip_copy_of(copy);
+    (void)context;
+    return hip.graph_add_copy(out_node, graph, after, count, &node);
+}
+
+static int add_fill(void **out_node, void *graph, void *const *after,
+                    size_t count, const struct driver_fill_node *fill,
+                    void *context)
+{
+    struct hip_fill_node node = fill_of(fill);
+    (void)context;
+    return hip.graph_add_fill(out_node, graph, after, count, &node);
+}
+
+static int set_kernel(void *exec, void *node,
+                      const struct driver_kernel_node *params)
+{
+    struct hip_kernel_node other = kernel_of(params);
+    return hip.exec_set_kernel(exec, node, &other);
+}
+
+static int set_copy(void *exec, void *node, const struct driver_copy *copy,
+                    void *context)
+{
+    struct hip_copy other = hip_copy_of(copy);
+    (void)context;
+    return hip.exec_set_copy(exec, node, &other);
+}
+
+static int set_fill(void *exec, void *node,
+                    const struct driver_fill_node *fill, void *context)
+{
+    struct hip_fill_node other = fill_of(fill);
+    (void)context;
+    return hip.exec_set_fill(exec, node, &other);
+}
+
+// A failure may leave anything in the handle.
+static int instantiate(void **out_exec, void *graph, unsigned long long flags)
+{
+    int code = hip.graph_instantiate(out_exec, graph, flags);
+    if (code != 0)
+        *out_exec = NULL;
+    return code;
+}
+
+// Without the function, the first launch uploads the graph.
+static int upload(void *exec, void *stream)
+{
+    return hip.exec_upload ? hip.exec_upload(exec, stream) : 0;
+}
+
+static int kernel_attribute(void *node, int id, const void *value)
+{
+    return hip.kernel_node_attribute
+               ? hip.kernel_node_attribute(node, id, value)
+               : HIP_NOT_SUPPORTED;
+}
+
+void hip_adapt_graphs(struct driver_functions *call)
+{
+    call->graph_add_kernel = add_kernel;
+    call->graph_add_copy = add_copy;
+    call->graph_add_fill = add_fill;
+    call->graph_instantiate = instantiate;
+    call->exec_set_kernel = set_kernel;
+    call->exec_set_copy = set_copy;
+    call->exec_set_fill = set_fill;
+    call->exec_upload = upload;
+    call->kernel_node_attribute = kernel_attribute;
+}
