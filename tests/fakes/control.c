@@ -14,10 +14,25 @@ struct symbol {
     void *address;
 };
 
-static const struct symbol symbols[FAKE_COUNT] = {
 #define SYMBOL(id, vendor, tail, since, need, why) \
     [FAKE_##id] = {#vendor, tail, since, (void *)fake_##id},
-#include "backends/cuda/symbols.def"
+#define ADAPTED(id, vendor, tail, since, need, why, result, parameters) \
+    SYMBOL(id, vendor, tail, since, need, why)
+
+static const struct symbol symbols[FAKE_COUNT] = {
+#include FAKE_SYMBOLS
+#undef SYMBOL
+#undef ADAPTED
+};
+
+// What no function of the table stands for.
+#define OTHER(id, vendor, tail, since, need, why, result, parameters) \
+    {#vendor, tail, since, NULL},
+#define SYMBOL(id, vendor, tail, since, need, why)
+
+static const struct symbol others[] = {
+#include FAKE_SYMBOLS
+    {"", "", 0, NULL},
 #undef SYMBOL
 };
 
@@ -36,7 +51,8 @@ static long long number_of(const char *name, long long otherwise)
 
 int fake_version(void)
 {
-    return (int)number_of("RUNNEL_FAKE_VERSION", 13000);
+    return (int)number_of("RUNNEL_FAKE_VERSION",
+                          FAKE_IS_HIP ? 60443484 : 13000);
 }
 
 int fake_device_count_now(void)
@@ -142,7 +158,10 @@ static bool never_fails(const char *name)
     return !strcmp(name, "cuCtxGetCurrent") ||
            !strcmp(name, "cuCtxSetCurrent") ||
            !strcmp(name, "cuGetErrorName") ||
-           !strcmp(name, "cuGetErrorString");
+           !strcmp(name, "cuGetErrorString") ||
+           !strcmp(name, "hipGetDevice") || !strcmp(name, "hipSetDevice") ||
+           !strcmp(name, "hipGetErrorName") ||
+           !strcmp(name, "hipGetErrorString");
 }
 
 static bool rule_means(const struct rule *rule, const char *name)
@@ -263,20 +282,41 @@ static void settle_lost(const struct fake_object *of)
     }
 }
 
+static _Thread_local const char *called_as;
+
+void fake_enter_as(const char *name)
+{
+    called_as = name;
+}
+
+// As the functions of HIP do by themselves.
+static int initialise(void)
+{
+    if (fake_device_count_now() == 0)
+        return FAKE_NO_DEVICE;
+    if (!atomic_exchange(&initialised, true))
+        atexit(at_exit);
+    return FAKE_OK;
+}
+
 static int enter(enum fake_function function, const struct fake_object *of,
                  struct fake_context **out_context)
 {
-    int code = fake_enter_named(symbols[function].name);
+    const char *as = called_as;
+    called_as = NULL;
+    int code = fake_enter_named(as ? as : symbols[function].name);
     if (code) {
         if (loses_device(code))
             settle_lost(of);
         return code;
     }
-    if (is_hidden(symbols[function].name, symbols[function].version))
+    if (!as && is_hidden(symbols[function].name, symbols[function].version))
         fake_misuse("%s was called, which this driver does not have",
                     symbols[function].name);
     if (!initialised && !needs_nothing(function))
-        return FAKE_NOT_INITIALIZED;
+        code = FAKE_IS_HIP ? initialise() : FAKE_NOT_INITIALIZED;
+    if (code)
+        return code;
     if (!out_context)
         return FAKE_OK;
     *out_context = of ? of->context : fake_current();
@@ -319,11 +359,7 @@ int fake_init(unsigned flags)
         return code;
     if (flags)
         return FAKE_INVALID_VALUE;
-    if (fake_device_count_now() == 0)
-        return FAKE_NO_DEVICE;
-    if (!atomic_exchange(&initialised, true))
-        atexit(at_exit);
-    return FAKE_OK;
+    return initialise();
 }
 
 int fake_driver_version(int *out_version)
@@ -418,7 +454,7 @@ int cuGetProcAddress_v2(const char *name, void **out_address, int version,
     int status = 1;  // not found
     *out_address = NULL;
     for (int i = 0; i < FAKE_COUNT; i++) {
-        if (strcmp(symbols[i].name, name) != 0 ||
+        if (!symbols[i].name || strcmp(symbols[i].name, name) != 0 ||
             is_hidden(name, symbols[i].version))
             continue;
         status = symbols[i].version > version ? 2 : 0;  // 2: too old a version
@@ -447,12 +483,17 @@ bool fake_hides(const char *exported)
         return is_hidden(exported, 11030);
     for (int i = 0; i < FAKE_COUNT; i++) {
         char full[80];
+        if (!symbols[i].name)
+            continue;
         snprintf(full, sizeof full, "%s%s", symbols[i].name,
                  symbols[i].suffix);
         if (!strcmp(full, exported))
             return version < symbols[i].version ||
                    is_hidden(symbols[i].name, 0) || is_hidden(full, 0);
     }
+    for (const struct symbol *other = others; other->name[0]; other++)
+        if (!strcmp(other->name, exported) && version < other->version)
+            return true;
     return is_listed(getenv("RUNNEL_FAKE_HIDE"), exported);
 }
 

@@ -28,8 +28,24 @@ size_t fake_leaks(void)
     return leaks;
 }
 
+static int retain_locked(struct fake_context *context, int device);
+
+// A thread of HIP has a current device, the first one if it chose none, which
+// stays open.
+static void choose_first(void)
+{
+    int code = FAKE_OK;
+    pthread_mutex_lock(&lock);
+    if (!contexts[0].references)
+        code = retain_locked(&contexts[0], 0);
+    pthread_mutex_unlock(&lock);
+    current = code ? NULL : &contexts[0];
+}
+
 struct fake_context *fake_current(void)
 {
+    if (FAKE_IS_HIP && !current)
+        choose_first();
     return current;
 }
 
@@ -69,7 +85,8 @@ int fake_device_name(char *name, int size, int device)
 {
     int code = enter_device(FAKE_device_name, device);
     if (!code)
-        snprintf(name, (size_t)size, "Fake H100 number %d", device);
+        snprintf(name, (size_t)size, "Fake %s number %d",
+                 FAKE_IS_HIP ? "MI300X" : "H100", device);
     return code;
 }
 
@@ -130,6 +147,7 @@ int fake_device_attribute(int *out_value, int attribute, int device)
     int code = enter_device(FAKE_device_attribute, device);
     if (code)
         return code;
+    attribute = FAKE_IS_HIP ? fake_attribute_of(attribute) : attribute;
     if (attribute < 1 || attribute > 144)
         return FAKE_INVALID_VALUE;
     *out_value = attribute == 33 ? 0x10 + device : attributes[attribute];
@@ -378,9 +396,9 @@ int fake_context_priorities(int *out_least, int *out_greatest)
     if (code)
         return code;
     if (out_least)
-        *out_least = 0;
+        *out_least = FAKE_IS_HIP ? 1 : 0;
     if (out_greatest)
-        *out_greatest = -5;
+        *out_greatest = FAKE_IS_HIP ? -1 : -5;
     return FAKE_OK;
 }
 

@@ -2,6 +2,9 @@
 // of a second, hidden copy of Runnel and its cpu backend. It is as strict as
 // the real one about contexts, handles, order and sizes, and can be told to
 // fail (fake_control.h).
+//
+// With FAKE_HIP it is libamdhip64 instead, from backends/hip/symbols.def:
+// hip_calls.c has what HIP declares or does in another way.
 #pragma once
 
 #include <pthread.h>
@@ -21,12 +24,25 @@ enum fake_function {
     FAKE_COUNT,
 };
 
+#ifdef FAKE_HIP
+#define FAKE_IS_HIP true
+#define FAKE_SYMBOLS "backends/hip/symbols.def"
+#else
+#define FAKE_IS_HIP false
+#define FAKE_SYMBOLS "backends/cuda/symbols.def"
+#endif
+
 // fake_launch is what others know as cuLaunchKernel. The prototype is that of
 // functions.def, so that the two cannot part.
 #define SYMBOL(name, vendor, suffix, version, need, why) \
     FAKE_EXPORT driver_##name##_fn fake_##name __asm__(#vendor suffix);
-#include "backends/cuda/symbols.def"
+#include FAKE_SYMBOLS
 #undef SYMBOL
+
+// What HIP has in another shape or not at all.
+#define FUNCTION(name, parameters) driver_##name##_fn fake_##name;
+#include "backends/cudalike/driver/functions.def"
+#undef FUNCTION
 
 // --- Codes ----------------------------------------------------------------
 
@@ -207,6 +223,13 @@ void fake_use_stack(void);  // as compilers do
 // then returns this code. Only a missing context stops it: *out_context NULL.
 int fake_enter_release(enum fake_function function,
                        struct fake_context **out_context);
+
+// The next function of this thread is called as this one, for its count, its
+// failure and its version.
+void fake_enter_as(const char *name);
+
+// HIP's number of an attribute of devices as CUDA's; 0 if CUDA has none.
+int fake_attribute_of(int attribute);
 
 const char *fake_name_of(enum fake_function function);
 int fake_version(void);

@@ -58,7 +58,8 @@ __attribute__((constructor)) static void hide(void)
         ElfW(Sym) *symbol = &tables.symbols[i];
         const char *name = tables.strings + symbol->st_name;
         if (symbol->st_shndx != SHN_UNDEF &&
-            (!strncmp(name, "cu", 2) || !strncmp(name, "nvrtc", 5)) &&
+            (!strncmp(name, "cu", 2) || !strncmp(name, "nvrtc", 5) ||
+             !strncmp(name, "hip", 3)) &&
             fake_hides(name))
             symbol->st_value = 0;
     }
@@ -93,7 +94,8 @@ char *__wrap_getenv(const char *name)
         return __real_getenv("RUNNEL_FAKE_LOG");
     if (!strcmp(name, "RUNNEL_CPU_DEVICES"))
         return most;
-    if (!strcmp(name, "RUNNEL_CUDA") || !strcmp(name, "RUNNEL_NVRTC"))
+    if (!strcmp(name, "RUNNEL_CUDA") || !strcmp(name, "RUNNEL_NVRTC") ||
+        !strcmp(name, "RUNNEL_HIP") || !strcmp(name, "RUNNEL_HIPRTC"))
         return off;
     return NULL;
 }

@@ -7,7 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MACHINE_CUDA = 190, LINE_BYTES = 36, FLAGS = 0x5a055a, WAITS = 1 };
+// The machine of ELF files for NVIDIA or AMD GPUs.
+enum { MACHINE = FAKE_IS_HIP ? 224 : 190 };
+enum { LINE_BYTES = 36, FLAGS = 0x5a055a, WAITS = 1 };
 
 static const char mark[] = "// RUNNEL_FAKE ";
 static const char hex[] = "0123456789abcdef";
@@ -24,7 +26,7 @@ void *fake_cubin(const void *payload, size_t size, bool waits,
         .e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64,
                     ELFDATA2LSB, EV_CURRENT, 0x33, 7},
         .e_type = ET_EXEC,
-        .e_machine = MACHINE_CUDA,
+        .e_machine = MACHINE,
         .e_version = EV_CURRENT,
         .e_shoff = sizeof header + padded,
         .e_flags = FLAGS | (waits ? WAITS : 0),
@@ -98,7 +100,7 @@ static void *from_elf(const unsigned char *image, size_t *out_size,
     Elf64_Shdr section;
     memcpy(&header, image, sizeof header);
     *out_code = FAKE_INVALID_IMAGE;
-    if (header.e_machine != MACHINE_CUDA || header.e_shnum != 2 ||
+    if (header.e_machine != MACHINE || header.e_shnum != 2 ||
         header.e_shentsize != sizeof section || header.e_shoff > 1u << 30)
         return NULL;
     memcpy(&section, image + header.e_shoff + sizeof section, sizeof section);

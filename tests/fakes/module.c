@@ -2,10 +2,12 @@
 // function.
 #include "fake.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "backends/cpu/jit/module.h"
+#include "base/text.h"
 #include "core/backend.h"
 #include "core/object/handle.h"
 #include "core/object/object.h"
@@ -273,6 +275,23 @@ int fake_module_function(void **out_function, void *handle, const char *name)
     struct fake_module *module;
     int code = enter_module(FAKE_module_function, handle, &module);
     return code ? code : function_get(module, name, out_function);
+}
+
+// "a::b" is _ZN1a1bE; a name without a namespace stays.
+void fake_mangle(const char *name, char *out, size_t size)
+{
+    struct text text = {0};
+    bool inside = strstr(name, "::") != NULL;
+    text_add(&text, "%s", inside ? "_ZN" : name);
+    while (inside && *name) {
+        size_t length = strcspn(name, ":");
+        text_add(&text, "%zu%.*s", length, (int)length, name);
+        name += length;
+        name += strspn(name, ":");
+    }
+    text_add(&text, "%s", inside ? "E" : "");
+    snprintf(out, size, "%s", text_get(&text));
+    text_finish(&text);
 }
 
 int fake_module_global(uint64_t *out_address, size_t *out_size, void *handle,

@@ -292,23 +292,6 @@ static void write_kernel(struct text *text, const rnl_cpu_object *table,
     text_add(text, "\n)\n{\n\tret;\n}\n\n");
 }
 
-// "a::b" is _ZN1a1bE; a name without a namespace stays.
-void fake_mangle(const char *name, char *out, size_t size)
-{
-    struct text text = {0};
-    bool inside = strstr(name, "::") != NULL;
-    text_add(&text, "%s", inside ? "_ZN" : name);
-    while (inside && *name) {
-        size_t length = strcspn(name, ":");
-        text_add(&text, "%zu%.*s", length, (int)length, name);
-        name += length;
-        name += strspn(name, ":");
-    }
-    text_add(&text, "%s", inside ? "E" : "");
-    snprintf(out, size, "%s", text_get(&text));
-    text_finish(&text);
-}
-
 static void write_head(struct text *text, const rnl_cpu_object *table)
 {
     text_add(text, "//\n// Made by the fake NVRTC\n//\n\n.version 9.0\n"
