@@ -35,6 +35,11 @@ bool suite_is_cpu(void)
     return !strcmp(suite_api(), "cpu");
 }
 
+bool suite_is_hip(void)
+{
+    return !strcmp(suite_api(), "hip");
+}
+
 rnl_device suite_device(void)
 {
     rnl_device device = NULL;
@@ -106,7 +111,7 @@ bool suite_driver_is_old(void)
         return false;
     assert_ok(rnl_context_device(suite_context(), &device));
     assert_ok(rnl_device_get_info(device, &info));
-    return info.driver_version < 12040;
+    return info.driver_version < (suite_is_hip() ? 70100000 : 12040);
 }
 
 rnl_status suite_unless_old(rnl_status status)
@@ -116,7 +121,7 @@ rnl_status suite_unless_old(rnl_status status)
         return status;
     snprintf(reason, sizeof reason, "%s", rnl_last_error()->message);
     bool says_so = strstr(reason, "too old") || strstr(reason, "need driver");
-    if (says_so && suite_driver_is_old())
+    if (strstr(reason, "HIP has no ") || (says_so && suite_driver_is_old()))
         test_skip("%s: %s", test_device_name(), reason);
     return status;
 }

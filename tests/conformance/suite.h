@@ -55,6 +55,7 @@ void suite_end(void);
 const char *suite_api(void);
 size_t suite_index(void);
 bool suite_is_cpu(void);
+bool suite_is_hip(void);
 rnl_device suite_device(void);
 
 // The test's context, opened at the first call and released by suite_end; and

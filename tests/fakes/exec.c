@@ -90,7 +90,8 @@ int fake_node_values(struct fake_node *node,
 {
     rnl_value_op ops[VALUES_MOST];
     size_t size = params->count * sizeof *params->values;
-    if (params->context != node->object.context || params->flags ||
+    bool foreign = !FAKE_IS_HIP && params->context != node->object.context;
+    if (foreign || params->flags ||
         params->count > VALUES_MOST)
         return FAKE_INVALID_VALUE;
     int code = fake_values_convert(node->object.context, params->values,

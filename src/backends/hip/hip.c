@@ -146,6 +146,7 @@ static struct driver driver = {
     .image = &image,
     .describe = describe,
     .names_lack = "Runnel does not read them in a code object yet",
+    .conditions_lack = "HIP has no IF and WHILE nodes",
     .priority_least = 1,
     .priority_greatest = -1,
     .status = status_of,
@@ -268,7 +269,7 @@ static const char *feature_reason(struct context *context, rnl_feature feature)
         return values_reason(context);
     case RNL_FEATURE_GRAPH_SWITCH:
     case RNL_FEATURE_GRAPH_BODIES:
-        return "HIP has no conditional nodes";
+        return "HIP has no IF, WHILE and SWITCH nodes";
     case RNL_FEATURE_CANCEL:
         return "a driver takes back no work that it was given";
     case RNL_FEATURE_KERNEL_LIMIT:

@@ -404,8 +404,8 @@ static int add_condition(struct node_chain *chain, const struct node *node)
     const struct driver_functions *call = builder->call;
     struct condition condition = {.word = node->node_params->word};
     if (!call->graph_add_node || !call->graph_conditional) {
-        fail_at(RNL_ERROR_UNSUPPORTED, "graph",
-                "the driver is too old for IF and WHILE nodes");
+        fail_at(RNL_ERROR_UNSUPPORTED, "graph", "%s",
+                gpu_of(builder->plan->context)->driver->conditions_lack);
         return RECORDED;
     }
     int code = call->graph_conditional(&condition.handle,
