@@ -58,15 +58,17 @@ FLOORS = [
                                 "tests/programs"}),
     (r"tests/simt/.*", TESTS | {"compiler", "llvm"}),
     (r"tests/cpp/.*", TESTS | {"c++"}),
-    (r"tests/fakes/abi.*", {"backend:cudalike", "libc", "vendor", "c++"}),
+    (r"tests/fakes/abi.*", {"backend:cudalike", "backend:hip", "libc", "vendor",
+                            "c++"}),
     (r"tests/.*", TESTS | {"base", "core", "backend:null", "backend:cpu",
-                           "backend:cudalike", "backend:cuda", "cjson"}),
+                           "backend:cudalike", "backend:cuda", "backend:hip",
+                           "cjson"}),
 ]
 
 OUTSIDE = [
     (re.compile(r"xxhash\.h"), "hash"),
     (re.compile(r"cmocka\.h"), "cmocka"),
-    (re.compile(r"cuda\.h"), "vendor"),
+    (re.compile(r"cuda\.h|hip/hip_runtime_api\.h"), "vendor"),
     (re.compile(r"cjson/cJSON\.h"), "cjson"),
     (re.compile(r"(CL/\w+|omp|oneapi/tbb/\w+)\.h"), "peers"),
     (re.compile(r"(llvm-c|clang-c)/[\w/]+\.h"), "llvm"),

@@ -6,7 +6,7 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "backends/hip/hip.h"
+#include "backends/hip/abi.h"
 
 #define ADAPTED(name, vendor, suffix, since, need, why, result, parameters) \
     FAKE_EXPORT hip_##name##_fn vendor;
