@@ -59,7 +59,7 @@ FILES = set(WORDS) | set("""
 
 # Only the GPU backends had a service thread; the cpu's kernels have services.
 SERVICE = re.compile(r"\bservice\b")
-GPU = ("src/backends/cudalike/", "src/backends/cuda/")
+GPU = ("src/backends/cudalike/", "src/backends/cuda/", "src/backends/hip/")
 
 EXCEPTIONS = [
     # The prelude's functions and the compiler's table name each other by text.

@@ -196,8 +196,8 @@ def coverage(build):
     if not log.exists():
         return found, None
     for part in ("src/base", "src/core", "src/backends/cpu",
-                 "src/backends/cudalike", "src/backends/cuda", "compiler",
-                 "cli"):
+                 "src/backends/cudalike", "src/backends/cuda", "src/backends/hip",
+                 "compiler", "cli"):
         try:
             text = subprocess.run(
                 ["gcovr", "--root", ROOT, "--filter", f"{ROOT}/{part}/",

@@ -105,8 +105,9 @@ int hipDeviceDisablePeerAccess(int device)
 int hipStreamWaitValue32(void *stream, uint64_t address, uint32_t value,
                          unsigned flags, uint32_t mask)
 {
-    return mask == UINT32_MAX ? fake_stream_wait32(stream, address, value, flags)
-                              : FAKE_NOT_SUPPORTED;
+    return mask == UINT32_MAX
+               ? fake_stream_wait32(stream, address, value, flags)
+               : FAKE_NOT_SUPPORTED;
 }
 
 static int submit(const char *name, void *stream, struct driver_value value)

@@ -23,7 +23,7 @@ enum image_form {
 struct image_vendor {
     uint16_t machine;
     uint32_t fatbin_magic;
-    const char *assembly;  // the directive that comes first; NULL: none is taken
+    const char *assembly;  // the directive that comes first; NULL: no text
 };
 
 // The reason why these bytes are no image, or NULL. An assembly may lack its

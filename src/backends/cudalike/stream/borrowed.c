@@ -22,6 +22,10 @@ static rnl_status read_facts(struct stream *stream)
     void *handle = stream->borrowed, *home = NULL;
     unsigned flags = 0;
     int code = call->stream_context(handle, &home);
+    if (gpu->driver->status(code) == RNL_ERROR_UNSUPPORTED)
+        return fail_at(RNL_ERROR_UNSUPPORTED, "native",
+                       "the driver is too old to tell whose stream 'native' "
+                       "is");
     if (code == 0 && home != gpu->handle)
         return refuse_home(gpu, home);
     if (code == 0)
