@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
+
 // The machine of ELF files for NVIDIA or AMD GPUs.
 enum { MACHINE = FAKE_IS_HIP ? 224 : 190 };
 enum { LINE_BYTES = 36, FLAGS = 0x5a055a, WAITS = 1 };
@@ -14,12 +16,89 @@ enum { LINE_BYTES = 36, FLAGS = 0x5a055a, WAITS = 1 };
 static const char mark[] = "// RUNNEL_FAKE ";
 static const char hex[] = "0123456789abcdef";
 
+// --- What a code object of AMD's says of its kernels -------------------------
+
+static void put(struct text *text, unsigned byte)
+{
+    text_add_bytes(text, &(unsigned char){(unsigned char)byte}, 1);
+}
+
+static void put_text(struct text *text, const char *words)
+{
+    put(text, 0xd9);
+    put(text, (unsigned)strlen(words));
+    text_add_bytes(text, words, strlen(words));
+}
+
+static void put_number(struct text *text, const char *key, size_t number)
+{
+    put_text(text, key);
+    put(text, 0xcd);
+    put(text, (unsigned)(number >> 8));
+    put(text, (unsigned)number & 255);
+}
+
+// Between the values of the kernel and the end is what the compiler adds.
+static void put_kernel(struct text *text, const struct fake_kernel *kernel)
+{
+    size_t offset = 0;
+    put(text, 0x82);
+    put_text(text, ".args");
+    put(text, 0xdc);
+    put(text, (unsigned)((kernel->parameter_count + 1) >> 8));
+    put(text, (unsigned)(kernel->parameter_count + 1) & 255);
+    for (size_t i = 0; i <= kernel->parameter_count; i++) {
+        bool last = i == kernel->parameter_count;
+        rnl_parameter end = {.size = 8, .alignment = 8};
+        const rnl_parameter *one = last ? &end : &kernel->parameters[i];
+        bool pointer = one->kind == RNL_VALUE_POINTER;
+        offset = (offset + one->alignment - 1) & ~(size_t)(one->alignment - 1);
+        put(text, 0x83);
+        put_number(text, ".offset", offset);
+        put_number(text, ".size", one->size);
+        put_text(text, ".value_kind");
+        put_text(text, last ? "hidden_global_offset_x"
+                       : pointer ? "global_buffer" : "by_value");
+        offset += one->size;
+    }
+    put_text(text, ".name");
+    put_text(text, kernel->name);
+}
+
+static void describe(const void *payload, size_t size, struct text *note)
+{
+    struct {
+        char magic[8];
+        uint64_t kernels, count;
+    } native = {"", 0, 0};
+    struct text text = {0};
+    if (size == sizeof native)
+        memcpy(&native, payload, sizeof native);
+    if (memcmp(native.magic, "FAKENATV", 8) != 0)
+        native.count = 0;
+    put(&text, 0x81);
+    put_text(&text, "amdhsa.kernels");
+    put(&text, 0x90 | (unsigned)native.count);  // 15 at most
+    for (size_t i = 0; i < native.count; i++)
+        put_kernel(&text, (const struct fake_kernel *)native.kernels + i);
+    Elf64_Nhdr header = {.n_namesz = 7, .n_type = 32};
+    header.n_descsz = (uint32_t)text.length;
+    text_add_bytes(note, &header, sizeof header);
+    text_add_bytes(note, "AMDGPU\0", 8);
+    text_add_bytes(note, text.data, text.length);
+    text_add_bytes(note, "\0\0\0", 3);
+    text_finish(&text);
+}
+
 void *fake_cubin(const void *payload, size_t size, bool waits,
                  size_t *out_size)
 {
     size_t padded = (size + 15) & ~(size_t)15;
     size_t total = sizeof(Elf64_Ehdr) + padded + 2 * sizeof(Elf64_Shdr);
-    unsigned char *image = calloc(1, total);
+    struct text note = {0};
+    if (FAKE_IS_HIP)
+        describe(payload, size, &note);
+    unsigned char *image = calloc(1, total + sizeof(Elf64_Shdr) + note.length);
     if (!image)
         return NULL;
     Elf64_Ehdr header = {
@@ -32,7 +111,7 @@ void *fake_cubin(const void *payload, size_t size, bool waits,
         .e_flags = FLAGS | (waits ? WAITS : 0),
         .e_ehsize = sizeof header,
         .e_shentsize = sizeof(Elf64_Shdr),
-        .e_shnum = 2,
+        .e_shnum = FAKE_IS_HIP ? 3 : 2,
     };
     Elf64_Shdr section = {
         .sh_type = SHT_PROGBITS,
@@ -43,6 +122,17 @@ void *fake_cubin(const void *payload, size_t size, bool waits,
     memcpy(image, &header, sizeof header);
     memcpy(image + sizeof header, payload, size);
     memcpy(image + header.e_shoff + sizeof section, &section, sizeof section);
+    if (FAKE_IS_HIP) {
+        Elf64_Shdr notes = {
+            .sh_type = SHT_NOTE,
+            .sh_offset = total + sizeof notes,
+            .sh_size = note.length,
+        };
+        memcpy(image + total, &notes, sizeof notes);
+        memcpy(image + notes.sh_offset, note.data, note.length);
+        total += sizeof notes + note.length;
+        text_finish(&note);
+    }
     *out_size = total;
     return image;
 }
@@ -100,7 +190,7 @@ static void *from_elf(const unsigned char *image, size_t *out_size,
     Elf64_Shdr section;
     memcpy(&header, image, sizeof header);
     *out_code = FAKE_INVALID_IMAGE;
-    if (header.e_machine != MACHINE || header.e_shnum != 2 ||
+    if (header.e_machine != MACHINE || header.e_shnum < 2 ||
         header.e_shentsize != sizeof section || header.e_shoff > 1u << 30)
         return NULL;
     memcpy(&section, image + header.e_shoff + sizeof section, sizeof section);

@@ -26,12 +26,17 @@ static void *control(void *library, const char *name)
     return symbol;
 }
 
+static bool is_hip(void)
+{
+    return strncmp(test_device_name(), "hip", 3) == 0;
+}
+
 void fake_load(void)
 {
-    const char *path = getenv("RUNNEL_CUDA");
+    const char *path = getenv(is_hip() ? "RUNNEL_HIP" : "RUNNEL_CUDA");
     void *library = path ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
     if (!library)
-        test_skip("RUNNEL_CUDA does not name the fake driver");
+        test_skip("neither RUNNEL_CUDA nor RUNNEL_HIP names the fake driver");
     *(void **)&fake_live = control(library, "fake_control_live");
     *(void **)&fake_fail = control(library, "fake_control_fail");
     *(void **)&fake_meet = control(library, "fake_control_meet");
@@ -66,6 +71,8 @@ void fake_expect_empty(void)
     assert_int_equal(test_held(0), 0);
     struct fake_live live;
     fake_live(&live);
+    if (is_hip())
+        live.contexts = 0;  // devices stay open
     if (live.contexts || live.streams || live.events || live.modules ||
         live.graphs || live.execs || live.blocks || live.leaked)
         fail_msg("the driver holds %zu contexts, %zu streams, %zu events, %zu "
@@ -105,7 +112,7 @@ void fake_open(rnl_context *context, rnl_stream *stream,
                rnl_stream_flags flags, rnl_buffer *buffer, size_t size)
 {
     fake_load();
-    assert_ok(rnl_context_open("cuda", 0, NULL, context));
+    assert_ok(rnl_context_open(is_hip() ? "hip" : "cuda", 0, NULL, context));
     assert_ok(rnl_stream_create(*context, RNL_STREAM_OPTIONS(.flags = flags),
                                 stream));
     assert_ok(rnl_buffer_create(*context, size, NULL, buffer));

@@ -150,6 +150,7 @@ static struct driver driver = {
     .describe = describe,
     .names_lack = "a binary from elsewhere is asked through the driver, from "
                   "12.4 on",
+    .parameters_lack = "that needs a driver from 12.4 on",
     .conditions_lack = "the driver is too old for IF and WHILE nodes",
     .priority_least = 0,
     .priority_greatest = -5,

@@ -1,4 +1,5 @@
 // The table of the hip backend, and everything that only HIP has.
+#include "backends/hip/code_object.h"
 #include "backends/hip/hip.h"
 #include "backends/hip/hiprtc.h"
 #include "backends/cudalike/context/context.h"
@@ -130,11 +131,11 @@ static const struct image_vendor image = {
     .machine = 224,  // EM_AMDGPU
 };
 
-// A code object's metadata are not read yet, so its kernels are untyped.
 static void describe(enum image_form form, const void *data, size_t size,
                      struct image_maker *maker)
 {
-    (void)form, (void)data, (void)size, (void)maker;
+    if (form == IMAGE_ELF)
+        code_object_read(data, size, maker);
 }
 
 // --- The driver --------------------------------------------------------------
@@ -145,7 +146,8 @@ static struct driver driver = {
     .attribute_number = attribute_number,
     .image = &image,
     .describe = describe,
-    .names_lack = "Runnel does not read them in a code object yet",
+    .names_lack = "the code object does not describe its kernels",
+    .parameters_lack = "its metadata do not say so",
     .conditions_lack = "HIP has no IF and WHILE nodes",
     .priority_least = 1,
     .priority_greatest = -1,

@@ -65,9 +65,9 @@ struct driver {
     const struct image_vendor *image;
     void (*describe)(enum image_form form, const void *data, size_t size,
                      struct image_maker *maker);
-    // Why the driver lists no kernels, and why it has no IF and WHILE nodes,
-    // where it lacks their functions.
-    const char *names_lack, *conditions_lack;
+    // Why the driver lists no kernels, tells no parameters, and has no IF and
+    // WHILE nodes, where it lacks the functions for that.
+    const char *names_lack, *parameters_lack, *conditions_lack;
     // Known without a context, so that listing devices needs none. A context
     // that finds other limits clamps.
     int priority_least, priority_greatest;

@@ -368,7 +368,7 @@ static rnl_status driver_parameters(struct function *function,
     if (!ask)
         return fail(RNL_ERROR_UNSUPPORTED,
                     "what parameters '%s' has cannot be learned from this "
-                    "binary: that needs a driver from 12.4 on", name);
+                    "binary: %s", name, gpu->driver->parameters_lack);
     while (count < PARAMETERS_MAX &&
            ask(own->handle, count, &offset, &size) == 0)
         count++;

@@ -1,0 +1,138 @@
+// Libraries of HIP that are not there, old, or lack something; and the real one
+// of this machine, if there is one.
+#include "loaded.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+// In a process of its own: the library is looked for once.
+static void expect_reason(const char *test, const char *setting,
+                          const char *words)
+{
+    char wanted[256];
+    snprintf(wanted, sizeof wanted, "TEST_WORDS=%s", words);
+    const char *environment[] = {setting, wanted, NULL};
+    assert_int_equal(fake_spawn(test, environment), 0);
+}
+
+static void expect_no_device(void)
+{
+    size_t count = 1;
+    const char *reason = NULL;
+    rnl_device device;
+    assert_ok(rnl_device_count("hip", &count));
+    assert_int_equal(count, 0);
+    assert_ok(rnl_api_reason("hip", &reason));
+    if (!strstr(reason, getenv("TEST_WORDS")))
+        fail_msg("'%s' is not in: %s", getenv("TEST_WORDS"), reason);
+    assert_status(rnl_device_get("hip", 0, &device), RNL_ERROR_NO_DEVICE);
+}
+
+RNL_TEST(a_missing_libamdhip64_is_named)
+{
+    if (fake_is_child())
+        expect_no_device();
+    else
+        expect_reason(__func__, "RUNNEL_HIP=/nonexistent/libamdhip64.so.6",
+                      "/nonexistent/libamdhip64.so.6");
+}
+
+RNL_TEST(a_library_that_is_not_hip_is_refused)
+{
+    if (fake_is_child())
+        expect_no_device();
+    else
+        expect_reason(__func__, "RUNNEL_HIP=libc.so.6", "hipInit");
+}
+
+RNL_TEST(hip_can_be_switched_off)
+{
+    if (fake_is_child())
+        expect_no_device();
+    else
+        expect_reason(__func__, "RUNNEL_HIP=off", "RUNNEL_HIP=off");
+}
+
+RNL_TEST(a_machine_without_amd_gpus_says_so)
+{
+    if (fake_is_child())
+        expect_no_device();
+    else
+        expect_reason(__func__, "RUNNEL_FAKE_DEVICES=0",
+                      "no ROCm-capable device");
+}
+
+RNL_TEST(a_hip_that_does_not_start_says_why)
+{
+    if (fake_is_child())
+        expect_no_device();
+    else
+        expect_reason(__func__, "RUNNEL_FAKE_FAIL=hipGetDeviceCount:1:2",
+                      "hipErrorOutOfMemory");
+}
+
+RNL_TEST(a_required_symbol_of_hip_is_named)
+{
+    if (fake_is_child())
+        expect_no_device();
+    else
+        expect_reason(__func__, "RUNNEL_FAKE_HIDE=hipModuleLaunchKernel",
+                      "hipModuleLaunchKernel");
+}
+
+// --- The real library -------------------------------------------------------
+
+static const char *const sonames[] = {"libamdhip64.so.7", "libamdhip64.so.6",
+                                      "libamdhip64.so.5"};
+enum { SONAMES = sizeof sonames / sizeof sonames[0] };
+
+static void *open_real(const char **out_name)
+{
+    void *library = NULL;
+    for (int i = 0; i < SONAMES && !library; i++) {
+        *out_name = sonames[i];
+        library = dlopen(sonames[i], RTLD_NOW | RTLD_LOCAL);
+    }
+    if (!library)
+        test_skip("there is no libamdhip64");
+    return library;
+}
+
+RNL_TEST(the_real_libamdhip64_has_every_required_symbol)
+{
+    const char *name;
+    enum { REQUIRED, OPTIONAL };
+    static const struct {
+        const char *name;
+        int need;
+    } symbols[] = {
+#define SYMBOL(name, vendor, suffix, since, need, why) {#vendor, need},
+#define ADAPTED(name, vendor, suffix, since, need, why, result, parameters) \
+    {#vendor, need},
+#define OTHER ADAPTED
+#include "backends/hip/symbols.def"
+    };
+    void *library = open_real(&name);
+    for (size_t i = 0; i < sizeof symbols / sizeof symbols[0]; i++)
+        if (symbols[i].need == REQUIRED && !dlsym(library, symbols[i].name))
+            fail_msg("%s has no %s", name, symbols[i].name);
+}
+
+// It says that there is no device, and writes nothing.
+RNL_TEST(the_real_libamdhip64_is_quiet_without_a_gpu)
+{
+    const char *name;
+    char setting[64];
+    if (fake_is_child()) {
+        size_t count = 0;
+        assert_ok(rnl_device_count("hip", &count));
+        if (count == 0)
+            expect_no_device();
+        return;
+    }
+    open_real(&name);
+    snprintf(setting, sizeof setting, "RUNNEL_HIP=%s", name);
+    expect_reason(__func__, setting, "has no device");
+}

@@ -1,0 +1,182 @@
+// Work on the fake libamdhip64, with kernels in C.
+#include "loaded.h"
+
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { COUNT = 64, SIZE = COUNT * sizeof(int) };
+
+static struct {
+    rnl_context context;
+    rnl_stream stream;
+    rnl_buffer buffer;
+    rnl_module module;
+    rnl_function add;
+} all;
+
+static void open_all(void)
+{
+    fake_open(&all.context, &all.stream, 0, &all.buffer, SIZE);
+    assert_ok(fake_module(all.context, &all.module));
+    assert_ok(rnl_module_function(all.module, "add", &all.add));
+    assert_ok(rnl_enqueue_fill(all.stream, all.buffer, 0, SIZE, 1, 4));
+}
+
+static void close_all(void)
+{
+    assert_ok(rnl_function_release(all.add));
+    assert_ok(rnl_module_release(all.module));
+    fake_close(all.context, all.stream, all.buffer);
+}
+
+static rnl_status add(int value, bool cooperative)
+{
+    rnl_launch_attribute attribute = {
+        .id = RNL_LAUNCH_COOPERATIVE,
+        .value = {.cooperative = cooperative},
+    };
+    return rnl_enqueue_function(all.stream, all.add,
+                                RNL_LAUNCH(.grid = {1}, .block = {COUNT},
+                                           .attributes = &attribute,
+                                           .attribute_count = cooperative),
+                                RNL_ARGS(all.buffer, value, (int)COUNT));
+}
+
+static void expect_all(int value)
+{
+    int ints[COUNT];
+    assert_ok(rnl_copy_from_buffer_and_wait(all.stream, ints, all.buffer, 0,
+                                            SIZE));
+    for (int i = 0; i < COUNT; i++)
+        assert_int_equal(ints[i], value);
+}
+
+RNL_TEST(a_code_object_is_launched)
+{
+    open_all();
+    size_t before = fake_calls("hipModuleLaunchKernel");
+    assert_ok(add(41, false));
+    expect_all(42);
+    assert_int_equal(fake_calls("hipModuleLaunchKernel"), before + 1);
+    close_all();
+}
+
+RNL_TEST(cooperative_launches_have_a_call_of_their_own)
+{
+    open_all();
+    assert_ok(add(1, true));
+    expect_all(2);
+    assert_int_equal(fake_calls("hipModuleLaunchCooperativeKernel"), 1);
+    close_all();
+}
+
+RNL_TEST(a_captured_launch_is_replayed)
+{
+    rnl_graph graph;
+    rnl_graph_exec exec;
+    open_all();
+    assert_ok(rnl_stream_begin_capture(all.stream, NULL));
+    assert_ok(rnl_enqueue_fill(all.stream, all.buffer, 0, SIZE, 5, 4));
+    assert_ok(add(2, false));
+    assert_ok(rnl_stream_end_capture(all.stream, &graph));
+    assert_ok(rnl_graph_instantiate(graph, &exec));
+    for (int i = 0; i < 3; i++)
+        assert_ok(rnl_enqueue_graph(all.stream, exec));
+    expect_all(7);
+    assert_true(fake_calls("hipGraphAddKernelNode") > 0);
+    assert_int_equal(fake_calls("hipGraphLaunch"), 3);
+    assert_ok(rnl_graph_exec_release(exec));
+    assert_ok(rnl_graph_release(graph));
+    close_all();
+}
+
+// --- Values -----------------------------------------------------------------
+
+static void write_and_wait(void)
+{
+    const rnl_value_op ops[] = {
+        *RNL_VALUE_OP(.action = RNL_WRITE_VALUE, .width = 32,
+                      .buffer = all.buffer, .value = 7),
+        *RNL_VALUE_OP(.action = RNL_WRITE_VALUE, .width = 64,
+                      .buffer = all.buffer, .offset = 8, .value = 9),
+        *RNL_VALUE_OP(.action = RNL_WAIT_EQ, .width = 64,
+                      .buffer = all.buffer, .offset = 8, .value = 9),
+    };
+    uint64_t words[2] = {0};
+    assert_ok(rnl_enqueue_values(all.stream, ops, 3));
+    assert_ok(rnl_copy_from_buffer_and_wait(all.stream, words, all.buffer, 0,
+                                            sizeof words));
+    assert_int_equal((uint32_t)words[0], 7);
+    assert_int_equal(words[1], 9);
+}
+
+RNL_TEST(values_go_in_one_batch)
+{
+    open_all();
+    write_and_wait();
+    assert_int_equal(fake_calls("hipStreamBatchMemOp"), 1);
+    assert_int_equal(fake_calls("hipStreamWriteValue64"), 0);
+    close_all();
+}
+
+// 7.0 to 7.2 refuse batches; older versions do not have them.
+RNL_TEST(values_go_one_by_one_where_batches_do_not)
+{
+    static const char *const versions[] = {"RUNNEL_FAKE_VERSION=70253211",
+                                           "RUNNEL_FAKE_VERSION=50221153"};
+    if (!fake_is_child()) {
+        for (int i = 0; i < 2; i++) {
+            const char *environment[] = {versions[i], NULL};
+            assert_int_equal(fake_spawn(__func__, environment), 0);
+        }
+        return;
+    }
+    open_all();
+    write_and_wait();
+    assert_int_equal(fake_calls("hipStreamWriteValue64"), 1);
+    assert_int_equal(fake_calls("hipStreamWaitValue64"), 1);
+    close_all();
+}
+
+// --- The current device -----------------------------------------------------
+
+RNL_TEST(the_callers_device_is_left_as_found)
+{
+    if (!fake_is_child()) {
+        const char *environment[] = {"RUNNEL_FAKE_DEVICES=2", NULL};
+        assert_int_equal(fake_spawn(__func__, environment), 0);
+        return;
+    }
+    int (*set)(int), (*get)(int *), device = -1;
+    void *library = dlopen(getenv("RUNNEL_HIP"), RTLD_NOW | RTLD_LOCAL);
+    assert_non_null(library);
+    *(void **)&set = dlsym(library, "hipSetDevice");
+    *(void **)&get = dlsym(library, "hipGetDevice");
+    assert_int_equal(set(1), 0);
+    open_all();
+    assert_ok(add(1, false));
+    expect_all(2);
+    write_and_wait();
+    close_all();
+    assert_int_equal(get(&device), 0);
+    assert_int_equal(device, 1);
+}
+
+RNL_TEST(a_context_is_adopted_by_the_number_of_its_device)
+{
+    rnl_context context, other;
+    void *native = NULL;
+    fake_load();
+    assert_ok(rnl_context_open("hip", 0, NULL, &context));
+    assert_ok(rnl_context_native(context, &native));
+    assert_ptr_equal(native, (void *)1);
+    assert_ok(rnl_context_adopt("hip", native, NULL, &other));
+    assert_ok(rnl_context_release(other));
+    assert_ok(rnl_context_release(context));
+    assert_status(rnl_context_adopt("hip", (void *)9, NULL, &other),
+                  RNL_ERROR_INVALID_ARGUMENT);
+    assert_status(rnl_context_adopt("hip", &context, NULL, &other),
+                  RNL_ERROR_INVALID_ARGUMENT);
+    fake_expect_empty();
+}
