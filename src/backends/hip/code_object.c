@@ -154,7 +154,7 @@ static void read_parameter(struct reader *reader, struct image_maker *maker)
         else
             skip(reader);
     }
-    // What the compiler adds for itself is behind all others.
+    // Parameters that the compiler adds for itself are behind all others.
     if (reader->failed || starts(&kind, "hidden_"))
         return;
     bool known = is(&kind, "by_value") || is(&kind, "global_buffer");
