@@ -65,6 +65,33 @@ static const struct condition conditions[] = {
 };
 enum { CONDITIONS = sizeof conditions / sizeof conditions[0] };
 
+// HIP compares without regard to a wrap-around: Runnel refuses values of the
+// last quarter there, and words half of all values away are not compared right.
+static bool is_compared_right(const struct condition *condition)
+{
+    uint64_t top = condition->width == 32 ? TOP32 : TOP64;
+    if (!suite_is_hip() || condition->action != RNL_WAIT_GEQ)
+        return true;
+    return condition->value < top / 2 * 3 &&
+           (condition->value >= top / 2 || condition->memory < top ||
+            !condition->holds);
+}
+
+RNL_TEST(values_about_to_wrap_around_are_refused_where_they_would_hang)
+{
+    struct words words = new_words(8);
+    if (!suite_is_hip())
+        test_skip("the device compares in a circle");
+    expect_error(rnl_enqueue_wait_value32(suite_stream(), words.buffer, 0,
+                                          TOP32 / 2 * 3, RNL_WAIT_GEQ),
+                 RNL_ERROR_UNSUPPORTED, NULL);
+    expect_error(rnl_enqueue_wait_value64(suite_stream(), words.buffer, 0,
+                                          TOP64 / 2 * 3, RNL_WAIT_GEQ),
+                 RNL_ERROR_UNSUPPORTED, NULL);
+    expect_ok(rnl_stream_synchronize(suite_stream(), RNL_FOREVER));
+    expect_ok(rnl_buffer_release(words.buffer));
+}
+
 static rnl_status enqueue_wait(rnl_stream stream, rnl_buffer buffer,
                                const struct condition *condition)
 {
@@ -80,7 +107,7 @@ RNL_TEST(waits_that_hold_are_over)
 {
     struct words words = new_words(8);
     for (int i = 0; i < CONDITIONS; i++) {
-        if (!conditions[i].holds)
+        if (!conditions[i].holds || !is_compared_right(&conditions[i]))
             continue;
         atomic_store(words.w64, conditions[i].memory);
         expect_ok(enqueue_wait(suite_stream(), words.buffer, &conditions[i]));
@@ -124,10 +151,13 @@ static void wait_for_rows(const struct condition *rows, size_t count)
 
 RNL_TEST(waits_that_do_not_hold_last_until_they_do)
 {
-    size_t most = suite_waiting_most(CONDITIONS);
-    for (size_t i = 0; i < CONDITIONS; i += most)
-        wait_for_rows(&conditions[i],
-                      CONDITIONS - i < most ? CONDITIONS - i : most);
+    struct condition rows[CONDITIONS];
+    size_t most = suite_waiting_most(CONDITIONS), count = 0;
+    for (size_t i = 0; i < CONDITIONS; i++)
+        if (is_compared_right(&conditions[i]))
+            rows[count++] = conditions[i];
+    for (size_t i = 0; i < count; i += most)
+        wait_for_rows(&rows[i], count - i < most ? count - i : most);
 }
 
 // --- Writes ----------------------------------------------------------------

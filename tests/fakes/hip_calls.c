@@ -356,6 +356,19 @@ int hipGraphAddMemsetNode(void **out_node, void *graph, void *const *after,
                                fake_current());
 }
 
+int hipGraphAddBatchMemOpNode(void **out_node, void *graph, void *const *after,
+                              size_t count,
+                              const struct driver_values_node *params)
+{
+    return fake_graph_add_values(out_node, graph, after, count, params);
+}
+
+int hipGraphExecBatchMemOpNodeSetParams(void *exec, void *node,
+                                        const struct driver_values_node *params)
+{
+    return fake_exec_set_values(exec, node, params);
+}
+
 // Knows freeing at launch and priorities. A failure leaves anything behind.
 int hipGraphInstantiateWithFlags(void **out_exec, void *graph,
                                  unsigned long long flags)

@@ -1,6 +1,8 @@
 // Nodes of graphs, which HIP describes by structs of its own.
 #include "backends/hip/hip.h"
 
+#include "base/alloc.h"
+
 static struct hip_kernel_node kernel_of(const struct driver_kernel_node *node)
 {
     return (struct hip_kernel_node){
@@ -74,6 +76,43 @@ static int set_fill(void *exec, void *node,
     return hip.exec_set_fill(exec, node, &other);
 }
 
+// Copies the node, with memory of its own for up to twice as many operations.
+static int values_of(const struct driver_values_node *params,
+                     struct driver_values_node *out, size_t *out_bytes)
+{
+    *out = *params;
+    out->context = NULL;
+    *out_bytes = 2 * params->count * sizeof *out->values;
+    out->values = mem_allocate(*out_bytes);
+    return out->values ? hip_values_of(params->values, params->count,
+                                       out->values, &out->count)
+                       : HIP_OUT_OF_MEMORY;
+}
+
+static int add_values(void **out_node, void *graph, void *const *after,
+                      size_t count, const struct driver_values_node *params)
+{
+    struct driver_values_node node;
+    size_t bytes;
+    int code = values_of(params, &node, &bytes);
+    if (code == 0)
+        code = hip.graph_add_values(out_node, graph, after, count, &node);
+    mem_release(node.values, bytes);
+    return code;
+}
+
+static int set_values(void *exec, void *node,
+                      const struct driver_values_node *params)
+{
+    struct driver_values_node other;
+    size_t bytes;
+    int code = values_of(params, &other, &bytes);
+    if (code == 0)
+        code = hip.exec_set_values(exec, node, &other);
+    mem_release(other.values, bytes);
+    return code;
+}
+
 // A failure may leave anything in the handle.
 static int instantiate(void **out_exec, void *graph, unsigned long long flags)
 {
@@ -101,6 +140,10 @@ void hip_adapt_graphs(struct driver_functions *call)
     call->graph_add_kernel = add_kernel;
     call->graph_add_copy = add_copy;
     call->graph_add_fill = add_fill;
+    if (hip.graph_add_values)
+        call->graph_add_values = add_values;
+    if (hip.exec_set_values)
+        call->exec_set_values = set_values;
     call->graph_instantiate = instantiate;
     call->exec_set_kernel = set_kernel;
     call->exec_set_copy = set_copy;

@@ -21,6 +21,11 @@ void hip_adapt_memory(struct driver_functions *call);
 void hip_adapt_modules(struct driver_functions *call);
 void hip_adapt_graphs(struct driver_functions *call);
 
+// Writes `count` operations so that HIP does what the table means by them, in
+// up to twice as many; returns 0 and their number, or a code.
+int hip_values_of(const struct driver_value *values, unsigned count,
+                  struct driver_value *out, unsigned *out_count);
+
 extern const struct driver_points hip_points;
 
 // A copy in HIP's form, with a pitch and a height also where one row is copied.

@@ -4,11 +4,48 @@
 // The flags of CUDA that HIP does not know mean other things in newer versions.
 #define CONDITION_MASK 3u
 
-static int wait32(void *stream, uint64_t address, uint32_t value,
-                  unsigned flags)
+// --- Values ------------------------------------------------------------------
+
+static bool is_wide(const struct driver_value *value)
 {
-    return hip.stream_wait32(stream, address, value, flags & CONDITION_MASK,
-                             UINT32_MAX);
+    return value->operation == DRIVER_WAIT64 ||
+           value->operation == DRIVER_WRITE64;
+}
+
+static bool is_cyclic(const struct driver_value *value)
+{
+    return (value->operation == DRIVER_WAIT32 ||
+            value->operation == DRIVER_WAIT64) &&
+           (value->flags & CONDITION_MASK) == DRIVER_WAIT_GEQ;
+}
+
+// HIP's "greater or equal" compares without regard to a wrap-around. A word
+// that did not wrap around yet is larger than a value of the first quarter, so
+// the wait begins with one for the clear top bit. A word that has wrapped
+// around is smaller than a value of the last quarter, and the wait would never
+// end. Words that are less than a quarter away from the value are compared
+// right.
+int hip_values_of(const struct driver_value *values, unsigned count,
+                  struct driver_value *out, unsigned *out_count)
+{
+    unsigned made = 0;
+    for (unsigned i = 0; i < count; i++) {
+        const struct driver_value *value = &values[i];
+        unsigned bits = is_wide(value) ? 64 : 32;
+        uint64_t top = UINT64_C(1) << (bits - 1);
+        unsigned quarter = (unsigned)(value->value >> (bits - 2)) & 3;
+        if (is_cyclic(value) && quarter == 3)
+            return HIP_NOT_SUPPORTED;
+        if (is_cyclic(value) && quarter == 0) {
+            out[made] = *value;
+            out[made].flags = DRIVER_WAIT_NOR;
+            out[made++].value = top - 1;
+        }
+        out[made] = *value;
+        out[made++].flags &= CONDITION_MASK;
+    }
+    *out_count = made;
+    return 0;
 }
 
 static driver_stream_write32_fn *write32;  // hipStreamWriteValue32
@@ -21,11 +58,12 @@ static int one(void *stream, const struct driver_value *value)
     case DRIVER_WRITE64:
         return hip.stream_write64(stream, value->address, value->value, 0);
     case DRIVER_WAIT32:
-        return wait32(stream, value->address, (uint32_t)value->value,
-                      value->flags);
+        return hip.stream_wait32(stream, value->address,
+                                 (uint32_t)value->value, value->flags,
+                                 UINT32_MAX);
     case DRIVER_WAIT64:
         return hip.stream_wait64(stream, value->address, value->value,
-                                 value->flags & CONDITION_MASK, UINT64_MAX);
+                                 value->flags, UINT64_MAX);
     default:
         return HIP_INVALID_VALUE;
     }
@@ -42,17 +80,40 @@ static int one_by_one(void *stream, unsigned count,
 
 // HIP 7.0 to 7.2 refuse every batch as an invalid value, because of a defect in
 // their check.
-static int batch(void *stream, unsigned count, struct driver_value *values,
-                 unsigned flags)
+static int give(void *stream, unsigned count, struct driver_value *values)
 {
     int code = HIP_INVALID_VALUE;
-    for (unsigned i = 0; i < count; i++)
-        values[i].flags &= CONDITION_MASK;
     if (hip.stream_batch && count > 1)
-        code = hip.stream_batch(stream, count, values, flags);
+        code = hip.stream_batch(stream, count, values, 0);
     return code == HIP_INVALID_VALUE ? one_by_one(stream, count, values)
                                      : code;
 }
+
+#define VALUES_MOST 32u  // at a time, for the sake of the stack
+
+static int batch(void *stream, unsigned count, struct driver_value *values,
+                 unsigned flags)
+{
+    struct driver_value made[2 * VALUES_MOST];
+    int code = flags ? HIP_INVALID_VALUE : 0;
+    for (unsigned i = 0; i < count && code == 0; i += VALUES_MOST) {
+        unsigned some = count - i < VALUES_MOST ? count - i : VALUES_MOST;
+        unsigned made_count = 0;
+        code = hip_values_of(values + i, some, made, &made_count);
+        if (code == 0)
+            code = give(stream, made_count, made);
+    }
+    return code;
+}
+
+static int wait32(void *stream, uint64_t address, uint32_t value,
+                  unsigned flags)
+{
+    return batch(stream, 1, &(struct driver_value){DRIVER_WAIT32, address,
+                                                   value, flags, 0, 0}, 0);
+}
+
+// --- Streams -----------------------------------------------------------------
 
 static int set_attribute(void *stream, int id, const void *value)
 {
@@ -107,9 +168,11 @@ static int announce(const struct driver_functions *call, void *stream,
 static int await(const struct driver_functions *call, void *stream,
                  uint64_t word, uint32_t value)
 {
-    return value < WORD_MOST ? call->stream_wait32(stream, word, value,
-                                                   DRIVER_WAIT_GEQ)
-                             : HIP_NOT_SUPPORTED;
+    (void)call;
+    return value < WORD_MOST
+               ? hip.stream_wait32(stream, word, value, DRIVER_WAIT_GEQ,
+                                   UINT32_MAX)
+               : HIP_NOT_SUPPORTED;
 }
 
 const struct driver_points hip_points = {announce, await};
