@@ -15,6 +15,7 @@ enum cc_exit {
     CC_OPTION = 5,
     CC_FILE = 6,
     CC_LIMIT = 7,
+    CC_LIBRARY = 8,  // runnel-hip-cc only
 };
 
 // --- text.c: strings and lists that grow -------------------------------------
@@ -50,8 +51,26 @@ void list_free(struct list *list);
 bool text_read_file(struct text *text, const char *path);
 bool text_write_file(const char *path, const void *data, size_t size);
 
+// --- option.c: one of the user's options -------------------------------------
+
+struct option_rule;
+
+struct option_value {
+    const struct option_rule *rule;
+    size_t row;         // the rule's in option_table.h
+    const char *value;  // NULL where the option has none
+    bool on;            // of a switch
+};
+
+// Reads the option at `*i`, and moves `*i` to its value if that is the next
+// word. False, with a problem, for an unknown option or a wrong value.
+bool option_read(const struct list *words, size_t *i,
+                 struct option_value *out_read, struct text *problem);
+
 // --- report.c ----------------------------------------------------------------
 
+// The program's name in reports.
+extern const char *report_program;
 // Prints an error of the command line; returns the exit code.
 int report(int code, const char *format, const char *argument);
 // Prints an error of a file, after errno; returns CC_FILE.

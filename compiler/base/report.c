@@ -4,9 +4,11 @@
 #include <stdio.h>
 #include <string.h>
 
+const char *report_program = "runnel-cc";
+
 int report(int code, const char *format, const char *what)
 {
-    fputs("runnel-cc: ", stderr);
+    fprintf(stderr, "%s: ", report_program);
     fprintf(stderr, format, what);
     fputc('\n', stderr);
     return code;
@@ -14,7 +16,7 @@ int report(int code, const char *format, const char *what)
 
 int report_file(const char *action, const char *path)
 {
-    fprintf(stderr, "runnel-cc: cannot %s %s: %s\n", action, path,
+    fprintf(stderr, "%s: cannot %s %s: %s\n", report_program, action, path,
             strerror(errno));
     return CC_FILE;
 }

@@ -195,49 +195,16 @@ static void (*const acts[])(struct given *given) = {
 
 // --- Reading -----------------------------------------------------------------
 
-// Takes the value of "--name=value", or the next word. False, with a problem,
-// where there is none.
-static bool read_value(struct given *given, const struct option_rule *rule,
-                       const char *rest, const char *next)
-{
-    bool is_next = option_takes_next(rule, rest, next);
-    given->value = is_next ? next : rest[0] ? rest + (rest[0] == '=') : NULL;
-    // "-D X" may be one word.
-    if (given->value && !is_next)
-        given->value += strspn(given->value, " ");
-    if (rule->takes == TAKES_VALUE && !given->value)
-        text_format(given->problem, "'%s' needs a value", given->option);
-    return given->problem->size == 0;
-}
-
-static void read_switch(struct given *given)
-{
-    const char *value = given->value ? given->value : "true";
-    given->on = strcmp(value, "true") == 0;
-    if (!given->on && strcmp(value, "false") != 0)
-        text_format(given->problem, "'%s': it takes true or false",
-                    given->option);
-}
-
 static bool read_one(const struct list *words, size_t *i,
                      struct given *given)
 {
-    const char *rest;
-    const char *next = *i + 1 < words->count ? words->items[*i + 1] : NULL;
-    const struct option_rule *rule = option_find(given->option, &rest);
-    if (!rule)
-        text_format(given->problem,
-                    "'%s' is no option of the kernel compiler: %s",
-                    given->option, option_advice(given->option));
-    else if (rule->takes == TAKES_NOTHING && rest[0])
-        text_format(given->problem, "'%s': it takes no value", given->option);
-    else if (read_value(given, rule, rest, next) &&
-             rule->takes == TAKES_SWITCH)
-        read_switch(given);
-    if (given->problem->size != 0)
+    struct option_value read;
+    given->option = words->items[*i];
+    if (!option_read(words, i, &read, given->problem))
         return false;
-    *i += option_takes_next(rule, rest, next);
-    acts[rule - option_rules](given);
+    given->value = read.value;
+    given->on = read.on;
+    acts[read.row](given);
     return given->problem->size == 0;
 }
 
@@ -254,8 +221,8 @@ bool choices_read(const struct list *words, struct choices *choices,
         .standard = "-std=c++17", .tier = "auto", .target = compiler_target(),
         .contract = true, .precise_division = true};
     for (size_t i = 0; i < words->count; i++) {
-        struct given given = {.choices = choices, .option = words->items[i],
-                              .notes = notes, .problem = problem};
+        struct given given = {.choices = choices, .notes = notes,
+                              .problem = problem};
         if (!read_one(words, &i, &given))
             return false;
     }

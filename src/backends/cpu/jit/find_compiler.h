@@ -2,9 +2,8 @@
 // compiler.
 #pragma once
 
+#include "base/find_program.h"
 #include "core/backend.h"
-
-#define FIND_PATH_SIZE 4096
 
 // The path of runnel-cc, or RNL_ERROR_COMPILER_UNAVAILABLE with every place
 // that was looked at.

@@ -4,9 +4,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// compile.c: bytes of an object that is loaded: no source makes as many, and a
-// broken compiler may not fill the memory. 2026-11-21.
-#define OBJECT_SIZE_MAX ((size_t)1 << 29)
 // compile.c: time in which runnel-cc --identity answers, 10 s: slow disks
 // against a program that waits for a broken compiler. 2026-11-28.
 #define VERSION_TIMEOUT_NS UINT64_C(10000000000)
