@@ -51,6 +51,7 @@ static const char *const main_page[] = {
     "    RUNNEL_NVRTC            path of NVRTC, their kernel compiler",
     "    RUNNEL_HIP              path of libamdhip64; off: no AMD devices",
     "    RUNNEL_HIPRTC           path of hiprtc, their kernel compiler",
+    "    RUNNEL_HIP_CC           path of runnel-hip-cc, which runs hiprtc",
     "    RUNNEL_CACHE_DIR        where compiled kernels are kept",
     "    RUNNEL_CACHE_SIZE       how much of them, in bytes or as 500M; 1G",
     "    RUNNEL_CACHE_DISABLE    1: keep no compiled kernels",

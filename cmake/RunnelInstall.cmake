@@ -52,6 +52,9 @@ if(TARGET runnel-cc)
     install(TARGETS runnel-cc RUNTIME DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/runnel
             COMPONENT tools)
 endif()
+if(TARGET runnel-hip-cc)
+    install(TARGETS runnel-hip-cc RUNTIME DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/runnel)
+endif()
 if(TARGET runnel-cli)
     set_target_properties(runnel-cli PROPERTIES
         INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")

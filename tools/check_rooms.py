@@ -43,6 +43,7 @@ ROOMS = {
                                "compiler/simt/widen",
                                "compiler/simt/codegen"],
     "compiler/frontend": ["compiler/simt/pipeline", "compiler/source"],
+    "compiler/hip": ["compiler/base"],
     "compiler/driver": ["compiler/base", "compiler/object", "compiler/source",
                         "compiler/frontend", "compiler/simt/pipeline"],
 }

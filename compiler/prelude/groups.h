@@ -1,8 +1,11 @@
 // <cooperative_groups.h> and its parts for reduction, scans and copies, above
 // the dialect's own barrier and warp functions, and a barrier of the grid.
 
-// Blocks can take turns where block memory is not the OS thread's own.
+// The barrier of the grid, unless a GPU's prelude has brought one. Blocks can
+// take turns where block memory is not the OS thread's own.
+#if !defined(RNL_GRID_BARRIER)
 #if defined(__x86_64__)
+#define RNL_GRID_BARRIER
 extern "C" {
 static void rnl_sync_grid() RNL_NAMED(rnl_sync_grid);
 
@@ -12,6 +15,11 @@ RNL_WAITS void rnl_sync_grid()
     rnl_services->sync_grid(rnl_state.run, rnl_thread_number());
     rnl_state.thread = thread;
 }
+}
+#endif
+RNL_INLINE bool rnl_is_cooperative()
+{
+    return rnl_state.run->flags & RNL_CPU_BLOCK_COOPERATIVE;
 }
 #endif
 
@@ -91,10 +99,7 @@ RNL_INLINE thread_block this_thread_block(block_tile_memory<MaxBlockSize> &)
 class grid_group {
 public:
     typedef rnl_arrival arrival_token;
-    static bool is_valid()
-    {
-        return rnl_state.run->flags & RNL_CPU_BLOCK_COOPERATIVE;
-    }
+    static bool is_valid() { return rnl_is_cooperative(); }
     static unsigned long long num_blocks()
     {
         return (unsigned long long)gridDim.x * gridDim.y * gridDim.z;
@@ -143,7 +148,7 @@ public:
                     blockIdx.y * blockDim.y + threadIdx.y,
                     blockIdx.z * blockDim.z + threadIdx.z);
     }
-#if defined(__x86_64__)
+#if defined(RNL_GRID_BARRIER)
     static void sync() { rnl_sync_grid(); }
 #else
     __attribute__((unavailable(

@@ -16,8 +16,14 @@ RNL_INLINE unsigned short rnl_half_from_float(float x)
 
 RNL_NARROW_TYPE(__half, __half2, rnl_half_to_float, rnl_half_from_float)
 RNL_NARROW(__half, __half2, half, half2, halves)
+#if defined(__HIP__)
+// hiprtc has types of these names.
+#define half __half
+#define half2 __half2
+#else
 typedef __half half;
 typedef __half2 half2;
+#endif
 typedef __half __nv_half;
 typedef __half2 __nv_half2;
 

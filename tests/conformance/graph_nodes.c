@@ -246,8 +246,13 @@ static void expect_same_launch(const rnl_node_params *a,
     for (size_t i = 0; i < a->args->count; i++) {
         assert_int_equal(a->args->items[i].kind, b->args->items[i].kind);
         assert_int_equal(a->args->items[i].size, b->args->items[i].size);
-        assert_int_equal(a->args->items[i].value.integer,
-                         b->args->items[i].value.integer);
+        if (a->args->items[i].kind == RNL_VALUE_STRUCT)
+            assert_memory_equal(a->args->items[i].value.pointer,
+                                b->args->items[i].value.pointer,
+                                a->args->items[i].size);
+        else
+            assert_int_equal(a->args->items[i].value.integer,
+                             b->args->items[i].value.integer);
     }
 }
 

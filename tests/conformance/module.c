@@ -186,8 +186,13 @@ RNL_TEST(templates_are_found_by_name_expression)
     suite_download(ints, buffer, 8);
     assert_int_equal(ints[0], 15);
     assert_int_equal(ints[1], 20);
+    // A code object does not tell integers from floats.
+    if (!suite_is_hip())
+        expect_error(rnl_enqueue_function(suite_stream(), i, launch,
+                                          RNL_ARGS(buffer, 2.0f)),
+                     RNL_ERROR_ARGUMENT_MISMATCH, "args");
     expect_error(rnl_enqueue_function(suite_stream(), i, launch,
-                                      RNL_ARGS(buffer, 2.0f)),
+                                      RNL_ARGS(buffer, 2.0)),
                  RNL_ERROR_ARGUMENT_MISMATCH, "args");
     expect_ok(rnl_enqueue_function(suite_stream(), p, launch,
                                    RNL_ARGS(buffer)));

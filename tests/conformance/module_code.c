@@ -195,6 +195,8 @@ RNL_TEST(ptx_comes_out_of_a_module_that_has_it)
     expect_ok(rnl_device_get_info(suite_device(), &device));
     if (suite_is_cpu())
         test_skip("no PTX on a cpu");
+    if (suite_is_hip())
+        test_skip("no PTX on an AMD GPU");
     char option[32];
     snprintf(option, sizeof option, "-arch=compute_%d%d", device.compute_major,
              device.compute_minor);

@@ -232,11 +232,13 @@ RNL_TEST(a_compiler_tells_what_it_is)
     expect_ok(status);
     assert_int_equal(info.struct_size, sizeof info);
     assert_true(info.path[0] != '\0');
-    assert_non_null(strstr(info.version, suite_is_cpu() ? "runnel-cc "
-                                                        : "NVRTC "));
+    assert_non_null(strstr(info.version, suite_is_cpu()   ? "runnel-cc "
+                                         : suite_is_hip() ? "hiprtc "
+                                                          : "NVRTC "));
     assert_null(strpbrk(info.version, "\n"));
     if (!suite_is_cpu())
-        assert_int_equal(strncmp(info.target, "sm_", 3), 0);
+        assert_int_equal(strncmp(info.target, suite_is_hip() ? "gfx" : "sm_",
+                                 3), 0);
     else if (!getenv("RUNNEL_CPU_TARGET"))
         assert_int_equal(strncmp(info.target, "native (", 8), 0);
 }

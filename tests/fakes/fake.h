@@ -378,6 +378,10 @@ void fake_mangle(const char *name, char *out, size_t size);
 // and whose flags say whether its kernels wait for what they come after.
 void *fake_cubin(const void *payload, size_t size, bool waits,
                  size_t *out_size);
+// A code object of AMD's, whose metadata describes the kernels.
+void *fake_code_object(const void *payload, size_t size,
+                       const struct fake_kernel *kernels, size_t count,
+                       size_t *out_size);
 bool fake_image_waits(const void *image);
 // A PTX text that carries the payload in comments behind `head`.
 char *fake_ptx(const char *head, const void *payload, size_t size);

@@ -4,6 +4,7 @@
 #include "fake.h"
 
 #include <ctype.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "backends/hip/abi.h"
@@ -84,6 +85,29 @@ int hipSetDevice(int device)
     void *context;
     int code = context_of(device, &context);
     return code ? code : fake_context_set(context);
+}
+
+static int properties_of(const char *name, void *out_properties, int device,
+                         size_t arch_at)
+{
+    void *context;
+    const char *arch = getenv("RUNNEL_FAKE_ARCH");
+    fake_enter_named(name);
+    int code = context_of(device, &context);
+    if (!code)
+        strcpy((char *)out_properties + arch_at,
+               arch ? arch : "gfx90a:sramecc+:xnack-");
+    return code;
+}
+
+int hipGetDeviceProperties(void *out_properties, int device)
+{
+    return properties_of(__func__, out_properties, device, 396);
+}
+
+int hipGetDevicePropertiesR0600(void *out_properties, int device)
+{
+    return properties_of(__func__, out_properties, device, 1160);
 }
 
 int hipDeviceEnablePeerAccess(int device, unsigned flags)

@@ -12,7 +12,8 @@
 
 struct compiler {
 #define SYMBOL(name, vendor, type, parameters) type (*name) parameters;
-#include "backends/hip/hiprtc.def"
+#include "compiler/hiprtc_table.h"
+#undef SYMBOL
 };
 
 static const char source[] =
@@ -43,7 +44,8 @@ static void load(void)
 #define SYMBOL(name, vendor, type, parameters)             \
     *(void **)&compiler.name = dlsym(library, #vendor);    \
     assert_non_null(*(void **)&compiler.name);
-#include "backends/hip/hiprtc.def"
+#include "compiler/hiprtc_table.h"
+#undef SYMBOL
 }
 
 static void *compile(const char *option, size_t *out_size)
@@ -90,7 +92,9 @@ static void expect_kernels(const char *option)
     assert_int_equal(kernel.parameter_count, 6);
     for (size_t i = 0; i < 6; i++)
         expect_parameter(&image, &kernel, i,
-                         i < 2 ? RNL_VALUE_POINTER : RNL_VALUE_UNKNOWN,
+                         i < 2    ? RNL_VALUE_POINTER
+                         : i < 5 ? RNL_VALUE_UNKNOWN
+                                 : RNL_VALUE_STRUCT,
                          sizes[i]);
     assert_true(image_find(&image, IMAGE_KERNEL, "none", &kernel));
     assert_true(kernel.typed);

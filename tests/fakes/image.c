@@ -65,22 +65,17 @@ static void put_kernel(struct text *text, const struct fake_kernel *kernel)
     put_text(text, kernel->name);
 }
 
-static void describe(const void *payload, size_t size, struct text *note)
+static void describe(const struct fake_kernel *kernels, size_t count,
+                     struct text *note)
 {
-    struct {
-        char magic[8];
-        uint64_t kernels, count;
-    } native = {"", 0, 0};
     struct text text = {0};
-    if (size == sizeof native)
-        memcpy(&native, payload, sizeof native);
-    if (memcmp(native.magic, "FAKENATV", 8) != 0)
-        native.count = 0;
     put(&text, 0x81);
     put_text(&text, "amdhsa.kernels");
-    put(&text, 0x90 | (unsigned)native.count);  // 15 at most
-    for (size_t i = 0; i < native.count; i++)
-        put_kernel(&text, (const struct fake_kernel *)native.kernels + i);
+    put(&text, 0xdc);
+    put(&text, (unsigned)(count >> 8));
+    put(&text, (unsigned)count & 255);
+    for (size_t i = 0; i < count; i++)
+        put_kernel(&text, kernels + i);
     Elf64_Nhdr header = {.n_namesz = 7, .n_type = 32};
     header.n_descsz = (uint32_t)text.length;
     text_add_bytes(note, &header, sizeof header);
@@ -90,14 +85,15 @@ static void describe(const void *payload, size_t size, struct text *note)
     text_finish(&text);
 }
 
-void *fake_cubin(const void *payload, size_t size, bool waits,
-                 size_t *out_size)
+static void *make(const void *payload, size_t size, bool waits,
+                  const struct fake_kernel *kernels, size_t count,
+                  size_t *out_size)
 {
     size_t padded = (size + 15) & ~(size_t)15;
     size_t total = sizeof(Elf64_Ehdr) + padded + 2 * sizeof(Elf64_Shdr);
     struct text note = {0};
     if (FAKE_IS_HIP)
-        describe(payload, size, &note);
+        describe(kernels, count, &note);
     unsigned char *image = calloc(1, total + sizeof(Elf64_Shdr) + note.length);
     if (!image)
         return NULL;
@@ -135,6 +131,28 @@ void *fake_cubin(const void *payload, size_t size, bool waits,
     }
     *out_size = total;
     return image;
+}
+
+void *fake_cubin(const void *payload, size_t size, bool waits,
+                 size_t *out_size)
+{
+    struct {
+        char magic[8];
+        uint64_t kernels, count;
+    } native = {"", 0, 0};
+    if (size == sizeof native)
+        memcpy(&native, payload, sizeof native);
+    bool is = memcmp(native.magic, "FAKENATV", 8) == 0;
+    return make(payload, size, waits,
+                is ? (const struct fake_kernel *)native.kernels : NULL,
+                is ? native.count : 0, out_size);
+}
+
+void *fake_code_object(const void *payload, size_t size,
+                       const struct fake_kernel *kernels, size_t count,
+                       size_t *out_size)
+{
+    return make(payload, size, false, kernels, count, out_size);
 }
 
 bool fake_image_waits(const void *image)

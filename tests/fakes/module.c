@@ -233,7 +233,9 @@ static int function_make(struct fake_module *module, const char *name,
         fake_delete(function);
         return fake_code(module->object.context, status);
     }
-    int room = SHARED_DEFAULT - (int)function->info.shared_size;
+    // HIP needs no permission for more.
+    int room = (FAKE_IS_HIP ? SHARED_OPTIN : SHARED_DEFAULT) -
+               (int)function->info.shared_size;
     function->max_dynamic = room > 0 ? room : 0;
     function->next = module->functions;
     module->functions = function;

@@ -139,6 +139,14 @@ static uint64_t alignment_for(uint64_t size, uint64_t offset)
     return both & -both;
 }
 
+// Small structs look like numbers.
+static rnl_value_kind kind_of(const struct item *kind, uint64_t size)
+{
+    bool number = size <= 8 && (size & (size - 1)) == 0;
+    return is(kind, "by_value") && !number ? RNL_VALUE_STRUCT
+                                           : RNL_VALUE_UNKNOWN;
+}
+
 static void read_parameter(struct reader *reader, struct image_maker *maker)
 {
     struct item kind = {ITEM_OTHER, 0, NULL, 0};
@@ -157,11 +165,12 @@ static void read_parameter(struct reader *reader, struct image_maker *maker)
     // Parameters that the compiler adds for itself are behind all others.
     if (reader->failed || starts(&kind, "hidden_"))
         return;
-    bool known = is(&kind, "by_value") || is(&kind, "global_buffer");
-    image_add_parameter(maker,
-                        is(&kind, "global_buffer") ? RNL_VALUE_POINTER
-                                                   : RNL_VALUE_UNKNOWN,
-                        known ? size : 0, alignment_for(size, offset));
+    if (is(&kind, "global_buffer"))
+        image_add_parameter(maker, RNL_VALUE_POINTER, size, 8);
+    else
+        image_add_parameter(maker, kind_of(&kind, size),
+                            is(&kind, "by_value") ? size : 0,
+                            alignment_for(size, offset));
 }
 
 static void read_kernel(struct reader *reader, struct image_maker *maker)

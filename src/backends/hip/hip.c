@@ -1,7 +1,6 @@
 // The table of the hip backend, and everything that only HIP has.
 #include "backends/hip/code_object.h"
 #include "backends/hip/hip.h"
-#include "backends/hip/hiprtc.h"
 #include "backends/cudalike/context/context.h"
 #include "backends/cudalike/driver/driver.h"
 #include "backends/cudalike/driver/gpu_context.h"
@@ -127,7 +126,7 @@ static rnl_status status_of(int code)
 // --- Binaries ----------------------------------------------------------------
 
 // Code objects. Offload bundles, which hold several, are not taken yet.
-static const struct image_vendor image = {
+const struct image_vendor hip_image = {
     .machine = 224,  // EM_AMDGPU
 };
 
@@ -144,7 +143,7 @@ static struct driver driver = {
     .api = "hip",
     .attributes = &attributes,
     .attribute_number = attribute_number,
-    .image = &image,
+    .image = &hip_image,
     .describe = describe,
     .names_lack = "the code object does not describe its kernels",
     .parameters_lack = "its metadata do not say so",
@@ -194,16 +193,19 @@ static rnl_status context_init(struct context *context)
 static rnl_status compiler_identity(struct context *context, char *text,
                                     size_t size, rnl_compiler_info *out_info)
 {
-    (void)context, (void)text, (void)size, (void)out_info;
-    return fail(RNL_ERROR_COMPILER_UNAVAILABLE, "%s", hiprtc_reason());
+    struct hip_target target;
+    hip_target_of(gpu_of(context)->device, &target);
+    return out_info ? hip_compiler_info(&target, out_info)
+                    : hip_identity(&target, text, size);
 }
 
 static rnl_status module_compile(struct context *context,
                                  const struct source *source,
                                  struct compiled_binary *out_binary)
 {
-    (void)context, (void)source, (void)out_binary;
-    return fail(RNL_ERROR_COMPILER_UNAVAILABLE, "%s", hiprtc_reason());
+    struct hip_target target;
+    hip_target_of(gpu_of(context)->device, &target);
+    return hip_compile(&target, source, out_binary);
 }
 
 // --- Features ----------------------------------------------------------------
@@ -255,7 +257,7 @@ static const char *feature_reason(struct context *context, rnl_feature feature)
         return launch_reason((int)feature - (int)BACKEND_LAUNCH_FEATURE(0));
     switch (feature) {
     case RNL_FEATURE_COMPILE:
-        return hiprtc_reason();
+        return hip_compile_reason();
     case RNL_FEATURE_NATIVE_FUNCTIONS:
         return "a GPU does not run C functions of the host";
     case RNL_FEATURE_ZERO_COPY_MAP:

@@ -27,15 +27,41 @@ int hip_values_of(const struct driver_value *values, unsigned count,
                   struct driver_value *out, unsigned *out_count);
 
 extern const struct driver_points hip_points;
+extern const struct image_vendor hip_image;
 
 // A copy in HIP's form, with a pitch and a height also where one row is copied.
 struct hip_copy hip_copy_of(const struct driver_copy *copy);
+
+// --- Kernels -----------------------------------------------------------------
+
+struct hip_target {
+    char arch[256];  // "gfx90a:sramecc+:xnack-"
+};
+
+// The target of a device; "" if the library does not tell.
+void hip_target_of(int device, struct hip_target *out_target);
+
+// All that the output depends on besides the source, as text.
+rnl_status hip_identity(const struct hip_target *target, char *text,
+                        size_t size);
+rnl_status hip_compiler_info(const struct hip_target *target,
+                             rnl_compiler_info *out_info);
+// Compiles to a binary as in image.h.
+rnl_status hip_compile(const struct hip_target *target,
+                       const struct source *source,
+                       struct compiled_binary *out_binary);
+// The reason why sources cannot be compiled; or "".
+const char *hip_compile_reason(void);
 
 // --- Loading -----------------------------------------------------------------
 
 // Fills in the functions and the number of devices, or the reason why no device
 // can be used. Called once.
 void hip_load(struct driver *driver);
+
+// Opens the first library of `names` that exists: by the dynamic loader, in
+// $ROCM_PATH/lib or in /opt/rocm/lib; see dynlib_open.
+void *hip_open(const char *const *names, struct text *tried);
 
 // The feature that is missing without an optional symbol, by the vendor's name
 // of the symbol; "" if the library has the symbol.

@@ -4,41 +4,33 @@
 #include "base/dynlib.h"
 #include "core/object/config.h"
 
+#include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
-static struct hiprtc hiprtc;
-static bool usable;
+static struct hiprtc_place place;
 static char reason[1024];
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-// True if every symbol is there.
-static bool find_symbols(void *library)
+// Beside the runtime, by its full path. False if there is no such file.
+static void *open_beside(const char *name)
 {
-    static const struct {
-        const char *name;
-        size_t offset;
-    } symbols[] = {
-#define SYMBOL(name, vendor, type, parameters) \
-    {#vendor, offsetof(struct hiprtc, name)},
-#include "backends/hip/hiprtc.def"
-    };
-    for (size_t i = 0; i < sizeof symbols / sizeof symbols[0]; i++) {
-        void *symbol = dynlib_symbol(library, symbols[i].name);
-        if (!symbol) {
-            snprintf(reason, sizeof reason, "hiprtc has no %s",
-                     symbols[i].name);
-            return false;
-        }
-        memcpy((char *)&hiprtc + symbols[i].offset, &symbol, sizeof symbol);
-    }
-    return true;
+    Dl_info runtime;
+    char path[sizeof place.path];
+    if (!dladdr((const void *)(uintptr_t)hip.error_name, &runtime) ||
+        !runtime.dli_fname || !strchr(runtime.dli_fname, '/'))
+        return NULL;
+    const char *slash = strrchr(runtime.dli_fname, '/');
+    int length = snprintf(path, sizeof path, "%.*s/%s",
+                          (int)(slash - runtime.dli_fname), runtime.dli_fname,
+                          name);
+    return length > 0 && (size_t)length < sizeof path ? dynlib_load(path)
+                                                      : NULL;
 }
 
-// A library of another major version than the runtime's would bring a second
-// LLVM into the process.
-static void *open_hiprtc(struct text *tried)
+// A library of another major version would compile for another runtime.
+static void *open_library(struct text *tried)
 {
     const char *given = config_get()->hiprtc;
     const char *one[] = {given, NULL};
@@ -50,48 +42,45 @@ static void *open_hiprtc(struct text *tried)
     snprintf(runtime, sizeof runtime, "libamdhip64.so.%d", major);
     const char *usual[] = {soname, major < 7 ? runtime : "libhiprtc.so",
                            NULL};
-    return dynlib_open(usual, tried);
+    for (size_t i = 0; usual[i]; i++) {
+        const char *name[] = {usual[i], NULL};
+        void *library = open_beside(usual[i]);
+        if (!library)
+            library = hip_open(name, tried);
+        if (library && dynlib_symbol(library, "hiprtcCompileProgram"))
+            return library;
+    }
+    return NULL;
 }
 
-// hiprtc crashes instead of failing when it does not find this library.
-static bool has_comgr(struct text *tried)
-{
-    static const char *const names[] = {"libamd_comgr.so.3",
-                                        "libamd_comgr.so.2", NULL};
-    return dynlib_open(names, tried) != NULL;
-}
-
-static void load(void)
+static void find(void)
 {
     struct text tried = {0};
+    Dl_info facts;
     const char *given = config_get()->hiprtc;
     void *library = NULL;
-    if (given && strcmp(given, "off") == 0)
+    if (given && strcmp(given, "off") == 0) {
         snprintf(reason, sizeof reason, "RUNNEL_HIPRTC=off hides hiprtc");
-    else if (!has_comgr(&tried))
-        snprintf(reason, sizeof reason,
-                 "hiprtc needs libamd_comgr, which was not found: %s",
-                 text_get(&tried));
-    else if (!(library = open_hiprtc(&tried)))
+        return;
+    }
+    library = open_library(&tried);
+    const void *symbol =
+        library ? dynlib_symbol(library, "hiprtcCompileProgram") : NULL;
+    if (!library)
         snprintf(reason, sizeof reason, "hiprtc was not found: %s",
                  text_get(&tried));
+    else if (!symbol || !dladdr(symbol, &facts) || !facts.dli_fname)
+        snprintf(reason, sizeof reason, "hiprtc has no hiprtcCompileProgram");
     else
-        usable = find_symbols(library);
+        snprintf(place.path, sizeof place.path, "%s", facts.dli_fname);
+    place.comgr = hip_version < 60400000 ? "libamd_comgr.so.2"
+                                         : "libamd_comgr.so.3";
     text_finish(&tried);
 }
 
-const struct hiprtc *hiprtc_load(const char **out_reason)
+const struct hiprtc_place *hiprtc_find(const char **out_reason)
 {
-    pthread_once(&once, load);
+    pthread_once(&once, find);
     *out_reason = reason;
-    return usable ? &hiprtc : NULL;
-}
-
-const char *hiprtc_reason(void)
-{
-    const char *why = "";
-    if (hiprtc_load(&why))
-        return "this version of Runnel does not compile sources for HIP: load "
-               "a code object instead";
-    return why;
+    return reason[0] ? NULL : &place;
 }

@@ -1,17 +1,13 @@
-// hiprtc: the vendor's compiler. It is found and loaded at first use, but does
-// not compile for Runnel yet.
+// hiprtc: the vendor's compiler. It may end the process that calls it, so only
+// the program runnel-hip-cc does.
 #pragma once
 
 #include <stddef.h>
 
-struct hiprtc {
-#define SYMBOL(name, vendor, type, parameters) type (*name) parameters;
-#include "backends/hip/hiprtc.def"
+struct hiprtc_place {
+    char path[1024];    // for dlopen
+    const char *comgr;  // the library by which this version compiles
 };
 
-// NULL with the reason if the library, a symbol of it or the library that it
-// needs is missing.
-const struct hiprtc *hiprtc_load(const char **out_reason);
-
-// The reason why sources are not compiled; never "".
-const char *hiprtc_reason(void);
+// NULL with the reason if there is no hiprtc. Looks for it once.
+const struct hiprtc_place *hiprtc_find(const char **out_reason);

@@ -86,17 +86,11 @@ static void *open_in(const char *folder, const char *name, struct text *tried)
     return dynlib_open(one, tried);
 }
 
-// The name without a version is last, because only packages for developers have
-// it.
-static void *open_usual(struct text *tried)
+void *hip_open(const char *const *names, struct text *tried)
 {
-    static const char *const names[] = {
-        "libamdhip64.so.8", "libamdhip64.so.7", "libamdhip64.so.6",
-        "libamdhip64.so.5", "libamdhip64.so",
-    };
     const char *rocm = env_get("ROCM_PATH");
     void *library = NULL;
-    for (size_t i = 0; i < sizeof names / sizeof *names && !library; i++) {
+    for (size_t i = 0; names[i] && !library; i++) {
         const char *one[] = {names[i], NULL};
         library = dynlib_open(one, tried);
         if (!library && rocm && *rocm)
@@ -106,6 +100,13 @@ static void *open_usual(struct text *tried)
     }
     return library;
 }
+
+// The name without a version is last, because only packages for developers have
+// it.
+static const char *const usual[] = {
+    "libamdhip64.so.8", "libamdhip64.so.7", "libamdhip64.so.6",
+    "libamdhip64.so.5", "libamdhip64.so", NULL,
+};
 
 // RUNNEL_HIP names one file, or switches the driver off. The library is never
 // closed: it would stay loaded in any case.
@@ -119,7 +120,7 @@ static void *open_library(struct driver *driver)
                  "RUNNEL_HIP=off hides it");
         return NULL;
     }
-    void *library = given ? dynlib_open(one, &tried) : open_usual(&tried);
+    void *library = given ? dynlib_open(one, &tried) : hip_open(usual, &tried);
     if (!library)
         snprintf(driver->reason, sizeof driver->reason,
                  "no libamdhip64 was found: %s", text_get(&tried));

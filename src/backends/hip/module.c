@@ -27,7 +27,10 @@ static bool is_cooperative(const struct driver_launch *launch)
            launch->attributes[0].number != 0;
 }
 
-// The cooperative call takes no packed arguments.
+static driver_launch_fn *launch_plain;  // hipModuleLaunchKernel
+
+// Before 7.0 attributes without effect have been left out, and the cooperative
+// call takes no packed arguments.
 static int launch_with(const struct driver_launch *launch, void *function,
                        void **arguments, void **extra)
 {
@@ -36,6 +39,11 @@ static int launch_with(const struct driver_launch *launch, void *function,
             function, launch->grid_x, launch->grid_y, launch->grid_z,
             launch->block_x, launch->block_y, launch->block_z,
             launch->shared_size, launch->stream, arguments);
+    if (!hip.launch_with && launch->attribute_count == 0)
+        return launch_plain(function, launch->grid_x, launch->grid_y,
+                            launch->grid_z, launch->block_x, launch->block_y,
+                            launch->block_z, launch->shared_size,
+                            launch->stream, arguments, extra);
     return hip.launch_with
                ? hip.launch_with(launch, function, arguments, extra)
                : HIP_NOT_SUPPORTED;
@@ -43,6 +51,7 @@ static int launch_with(const struct driver_launch *launch, void *function,
 
 void hip_adapt_modules(struct driver_functions *call)
 {
+    launch_plain = call->launch;
     call->module_load = module_load;
     call->function_set_attribute = set_attribute;
     call->launch_with = launch_with;

@@ -19,7 +19,7 @@
 static struct config config;
 static char devices[TEXT_SIZE], compiler[TEXT_SIZE], cache_dir[TEXT_SIZE];
 static char cuda[TEXT_SIZE], nvrtc[TEXT_SIZE], staging[TEXT_SIZE];
-static char hip[TEXT_SIZE], hiprtc[TEXT_SIZE];
+static char hip[TEXT_SIZE], hiprtc[TEXT_SIZE], hip_compiler[TEXT_SIZE];
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static atomic_bool config_read;
 
@@ -125,6 +125,7 @@ static void read_all(void)
     config.nvrtc = read_text("RUNNEL_NVRTC", nvrtc);
     config.hip = read_text("RUNNEL_HIP", hip);
     config.hiprtc = read_text("RUNNEL_HIPRTC", hiprtc);
+    config.hip_compiler = read_text("RUNNEL_HIP_CC", hip_compiler);
     config.staging = read_text("RUNNEL_STAGING", staging);
     config.cache_dir = read_text("RUNNEL_CACHE_DIR", cache_dir);
     config.cache_size = read_size("RUNNEL_CACHE_SIZE", CACHE_SIZE_DEFAULT);

@@ -15,6 +15,7 @@ struct config {
     const char *nvrtc;         // RUNNEL_NVRTC; likewise
     const char *hip;           // RUNNEL_HIP: libamdhip64; NULL: the usual ones
     const char *hiprtc;        // RUNNEL_HIPRTC; likewise
+    const char *hip_compiler;  // RUNNEL_HIP_CC; NULL: look for runnel-hip-cc
     const char *staging;       // RUNNEL_STAGING; for measurements only
     const char *cache_dir;     // RUNNEL_CACHE_DIR; NULL: the default place
     uint64_t cache_size;       // RUNNEL_CACHE_SIZE; bytes

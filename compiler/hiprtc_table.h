@@ -1,6 +1,6 @@
-// The symbols of hiprtc: SYMBOL(name, vendor's name, type, (parameters)), all of
-// which every version since 4.2 has. What has type int returns a status, 0 for
-// success. They lie in libhiprtc, or in libamdhip64 before 7.0.
+// The symbols of hiprtc: SYMBOL(name, vendor's name, type, (parameters)). Every
+// version since 4.2 has all of them. Functions of type int return a status, 0
+// for success. libhiprtc has them, or libamdhip64 before 7.0.
 
 SYMBOL(error_text, hiprtcGetErrorString, const char *, (int status))
 SYMBOL(version, hiprtcVersion, int, (int *out_major, int *out_minor))
@@ -19,5 +19,3 @@ SYMBOL(code_size, hiprtcGetCodeSize, int, (void *program, size_t *out_size))
 SYMBOL(code, hiprtcGetCode, int, (void *program, char *code))
 SYMBOL(lowered_name, hiprtcGetLoweredName, int,
        (void *program, const char *expression, const char **out_name))
-
-#undef SYMBOL

@@ -1,4 +1,5 @@
-// NVRTC of the fake: kernels are compiled for the cpu by the library inside.
+// NVRTC and hiprtc of the fakes: the library inside compiles kernels for the
+// cpu.
 #include "fake.h"
 
 #include <stdarg.h>
@@ -12,9 +13,17 @@
 #include "core/object/handle.h"
 #include "core/object/object.h"
 
+#ifdef FAKE_HIP
+#define SYMBOL(name, vendor, type, parameters) \
+    FAKE_EXPORT type rtc_##name parameters __asm__(#vendor);
+#include "compiler/hiprtc_table.h"
+#define CALLED(name) "hiprtc" name
+#else
 #define SYMBOL(name, vendor, need, type, parameters) \
-    FAKE_EXPORT type nvrtc_##name parameters __asm__(#vendor);
+    FAKE_EXPORT type rtc_##name parameters __asm__(#vendor);
 #include "backends/cuda/nvrtc.def"
+#define CALLED(name) "nvrtc" name
+#endif
 #undef SYMBOL
 
 enum {
@@ -47,6 +56,28 @@ struct program {
     struct list lowered;
 };
 
+#ifdef FAKE_HIP
+// What the real one is made with.
+FAKE_EXPORT int amd_comgr_get_isa_count(size_t *out_count);
+FAKE_EXPORT int amd_comgr_get_isa_name(size_t index, const char **out_name);
+
+static const char *const isas[] = {
+    "amdgcn-amd-amdhsa--gfx906", "amdgcn-amd-amdhsa--gfx90a",
+    "amdgcn-amd-amdhsa--gfx1030"};
+
+int amd_comgr_get_isa_count(size_t *out_count)
+{
+    *out_count = sizeof isas / sizeof *isas;
+    return 0;
+}
+
+int amd_comgr_get_isa_name(size_t index, const char **out_name)
+{
+    *out_name = isas[index];
+    return 0;
+}
+#endif
+
 static const uint32_t magic = 0x6e767274;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static rnl_context compiler;
@@ -75,7 +106,7 @@ static struct program *program_of(void *handle)
 
 // --- Programs ---------------------------------------------------------------
 
-const char *nvrtc_error_text(int status)
+const char *rtc_error_text(int status)
 {
     static const char *const words[] = {
         "NVRTC_SUCCESS", "NVRTC_ERROR_OUT_OF_MEMORY",
@@ -91,14 +122,15 @@ const char *nvrtc_error_text(int status)
                ? words[status] : "NVRTC_ERROR unknown";
 }
 
-int nvrtc_version(int *out_major, int *out_minor)
+int rtc_version(int *out_major, int *out_minor)
 {
-    int code = fake_enter_named("nvrtcVersion");
-    *out_major = 13;
+    int code = fake_enter_named(CALLED("Version"));
+    *out_major = FAKE_IS_HIP ? 9 : 13;  // hiprtc never says another one
     *out_minor = 0;
     return code;
 }
 
+#ifndef FAKE_HIP
 // RUNNEL_FAKE_ARCH: the newest that it knows.
 static int newest(void)
 {
@@ -108,23 +140,24 @@ static int newest(void)
 
 static const int known[] = {75, 80, 86, 87, 89, 90};
 
-int nvrtc_target_count(int *out_count)
+int rtc_target_count(int *out_count)
 {
-    int code = fake_enter_named("nvrtcGetNumSupportedArchs");
+    int code = fake_enter_named(CALLED("GetNumSupportedArchs"));
     *out_count = 0;
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         *out_count += known[i] <= newest();
     return code;
 }
 
-int nvrtc_targets(int *out_targets)
+int rtc_targets(int *out_targets)
 {
-    int code = fake_enter_named("nvrtcGetSupportedArchs"), count = 0;
+    int code = fake_enter_named(CALLED("GetSupportedArchs")), count = 0;
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (known[i] <= newest())
             out_targets[count++] = known[i];
     return code;
 }
+#endif
 
 static void program_free(struct program *program)
 {
@@ -142,21 +175,38 @@ static void program_free(struct program *program)
     free(program);
 }
 
-int nvrtc_create(void **out_program, const char *source, const char *name,
+// runnel-cc has a prelude of its own. The source begins with inclusions of the
+// sections of runnel-hip-cc's, and its headers end with those.
+#define SECTIONS "runnel-hip/"
+
+static const char *behind_prelude(const char *source)
+{
+    static const char inclusion[] = "#include \"" SECTIONS;
+    while (FAKE_IS_HIP && strncmp(source, inclusion, strlen(inclusion)) == 0)
+        source = strchr(source, '\n') + 1;
+    return source;
+}
+
+static bool is_prelude(const char *header)
+{
+    return FAKE_IS_HIP && strncmp(header, SECTIONS, strlen(SECTIONS)) == 0;
+}
+
+int rtc_create(void **out_program, const char *source, const char *name,
                  int count, const char *const *headers,
                  const char *const *names)
 {
-    int code = fake_enter_named("nvrtcCreateProgram");
+    int code = fake_enter_named(CALLED("CreateProgram"));
     if (code)
         return code;
     struct program *program = calloc(1, sizeof *program);
     if (!program)
         return NO_MEMORY;
     program->magic = magic;
-    program->source = strdup(source);
+    program->source = strdup(behind_prelude(source));
     program->name = strdup(name ? name : "default_program");
     bool made = program->source && program->name;
-    for (int i = 0; i < count && made; i++)
+    for (int i = 0; i < count && made && !is_prelude(names[i]); i++)
         made = list_add(&program->headers, headers[i]) &&
                list_add(&program->header_names, names[i]);
     if (!made) {
@@ -167,9 +217,9 @@ int nvrtc_create(void **out_program, const char *source, const char *name,
     return OK;
 }
 
-int nvrtc_destroy(void **handle)
+int rtc_destroy(void **handle)
 {
-    int code = fake_enter_named("nvrtcDestroyProgram");
+    int code = fake_enter_named(CALLED("DestroyProgram"));
     struct program *program = program_of(*handle);
     if (!program)
         return INVALID_PROGRAM;
@@ -178,9 +228,9 @@ int nvrtc_destroy(void **handle)
     return code;
 }
 
-int nvrtc_add_expression(void *handle, const char *expression)
+int rtc_add_expression(void *handle, const char *expression)
 {
-    int code = fake_enter_named("nvrtcAddNameExpression");
+    int code = fake_enter_named(CALLED("AddNameExpression"));
     struct program *program = program_of(handle);
     if (code || !program)
         return code ? code : INVALID_PROGRAM;
@@ -194,6 +244,58 @@ static bool starts(const char *text, const char *start)
     return strncmp(text, start, strlen(start)) == 0;
 }
 
+#ifdef FAKE_HIP
+// As hiprtc, which ends the process for an architecture that it does not know.
+static void check_arch(const char *option)
+{
+    const char *arch = strchr(option, '=') + 1;
+    size_t count = 0;
+    const char *isa;
+    amd_comgr_get_isa_count(&count);
+    for (size_t i = 0; i < count; i++) {
+        amd_comgr_get_isa_name(i, &isa);
+        const char *name = strrchr(isa, '-') + 1;
+        if (strncmp(arch, name, strlen(name)) == 0)
+            return;
+    }
+    if (fake_version() < 70000000)
+        abort();
+}
+
+// clang's options as NVRTC's, which runnel-cc takes.
+static const char *option_of(const char *option)
+{
+    static const char *const same[][2] = {
+        {"-ffast-math", "--use_fast_math"},
+        {"-ffp-contract=off", "--fmad=false"},
+        {"-ffp-contract=fast", "--fmad=true"},
+        {"-fgpu-flush-denormals-to-zero", "--ftz=true"},
+        {"-fno-gpu-flush-denormals-to-zero", "--ftz=false"},
+        {"-w", "-w"},
+    };
+    for (size_t i = 0; i < sizeof same / sizeof *same; i++)
+        if (strcmp(option, same[i][0]) == 0)
+            return same[i][1];
+    return starts(option, "-D") || starts(option, "-U") ||
+                   starts(option, "-I") || starts(option, "-std=")
+               ? option : NULL;
+}
+
+static size_t take_options(struct program *program, int count,
+                           const char *const *options, const char **taken)
+{
+    size_t kept = 0;
+    program->wants_code = true;
+    for (int i = 0; i < count; i++) {
+        const char *option = option_of(options[i]);
+        if (starts(options[i], "--gpu-architecture="))
+            check_arch(options[i]);
+        if (option && kept < LIST_MOST)
+            taken[kept++] = option;
+    }
+    return kept;
+}
+#else
 // What is for NVRTC and its toolkit alone is left out: the target, and the
 // toolkit's headers, which runnel-cc has its own of.
 static bool is_for_nvrtc(const char *option)
@@ -219,6 +321,7 @@ static size_t take_options(struct program *program, int count,
     }
     return kept;
 }
+#endif
 
 static rnl_status open_compiler(void)
 {
@@ -266,6 +369,7 @@ static const rnl_cpu_object *table_of(rnl_module module)
     return table;
 }
 
+#ifndef FAKE_HIP
 static void write_parameter(struct text *text, const char *symbol, size_t index,
                             const rnl_cpu_parameter *parameter)
 {
@@ -324,6 +428,40 @@ static int take(struct program *program)
     return program->ptx && (program->cubin || !program->wants_code)
                ? OK : NO_MEMORY;
 }
+#else
+static int take(struct program *program)
+{
+    enum { KERNELS_MOST = 1024 };
+    static struct fake_kernel kernels[KERNELS_MOST];
+    static rnl_parameter parameters[KERNELS_MOST * 8];
+    const void *binary;
+    size_t size, used = 0;
+    if (rnl_module_binary(program->module, &binary, &size) != RNL_OK)
+        return NO_MEMORY;
+    const rnl_cpu_object *table = table_of(program->module);
+    for (size_t i = 0; i < table->kernel_count; i++) {
+        const rnl_cpu_kernel *kernel = object_file_kernel(table, i);
+        kernels[i] = (struct fake_kernel){
+            .name = kernel->symbol,
+            .parameters = parameters + used,
+            .parameter_count = kernel->parameter_count,
+        };
+        for (size_t k = 0; k < kernel->parameter_count; k++) {
+            const rnl_cpu_parameter *one =
+                object_file_parameter(table, kernel, k);
+            parameters[used++] = (rnl_parameter){
+                .kind = (rnl_value_kind)one->kind,
+                .size = one->size,
+                .alignment = one->alignment,
+            };
+        }
+    }
+    program->cubin = fake_code_object(binary, size, kernels,
+                                      table->kernel_count,
+                                      &program->cubin_size);
+    return program->cubin ? OK : NO_MEMORY;
+}
+#endif
 
 static int code_of(rnl_status status)
 {
@@ -337,11 +475,14 @@ static int code_of(rnl_status status)
     case RNL_ERROR_COMPILE_FAILED:
         return FAILED;
     default:
-        fprintf(stderr, "fake NVRTC: %s\n", rnl_last_error()->message);
+        fprintf(stderr, "fake compiler: %s\n", rnl_last_error()->message);
         return 11;
     }
 }
 
+#ifdef FAKE_HIP
+#define translate strdup
+#else
 // "    3 |   x = y;" and the line with the caret below become what NVRTC shows.
 static bool add_shown(struct text *text, const char *log, size_t length)
 {
@@ -376,6 +517,7 @@ static char *translate(const char *log)
     text_finish(&text);
     return copy;
 }
+#endif
 
 // As NVRTC for a small kernel (13.0).
 void fake_use_stack(void)
@@ -385,10 +527,10 @@ void fake_use_stack(void)
         bytes[i] = 0;
 }
 
-int nvrtc_compile(void *handle, int count, const char *const *options)
+int rtc_compile(void *handle, int count, const char *const *options)
 {
     const char *taken[LIST_MOST];
-    int code = fake_enter_named("nvrtcCompileProgram");
+    int code = fake_enter_named(CALLED("CompileProgram"));
     struct program *program = program_of(handle);
     if (code || !program)
         return code ? code : INVALID_PROGRAM;
@@ -406,19 +548,20 @@ int nvrtc_compile(void *handle, int count, const char *const *options)
 
 // --- Reading it -------------------------------------------------------------
 
-int nvrtc_log_size(void *handle, size_t *out_size)
+int rtc_log_size(void *handle, size_t *out_size)
 {
-    int code = fake_enter_named("nvrtcGetProgramLogSize");
+    int code = fake_enter_named(CALLED("GetProgramLogSize"));
     struct program *program = program_of(handle);
     if (code || !program)
         return code ? code : INVALID_PROGRAM;
-    *out_size = program->log ? strlen(program->log) + 1 : 1;
+    *out_size = program->log && *program->log ? strlen(program->log) + 1
+                : FAKE_IS_HIP ? 0 : 1;
     return OK;
 }
 
-int nvrtc_log(void *handle, char *log)
+int rtc_log(void *handle, char *log)
 {
-    int code = fake_enter_named("nvrtcGetProgramLog");
+    int code = fake_enter_named(CALLED("GetProgramLog"));
     struct program *program = program_of(handle);
     if (code || !program)
         return code ? code : INVALID_PROGRAM;
@@ -426,9 +569,10 @@ int nvrtc_log(void *handle, char *log)
     return OK;
 }
 
-int nvrtc_ptx_size(void *handle, size_t *out_size)
+#ifndef FAKE_HIP
+int rtc_ptx_size(void *handle, size_t *out_size)
 {
-    int code = fake_enter_named("nvrtcGetPTXSize");
+    int code = fake_enter_named(CALLED("GetPTXSize"));
     struct program *program = program_of(handle);
     if (code || !program)
         return code ? code : INVALID_PROGRAM;
@@ -436,19 +580,27 @@ int nvrtc_ptx_size(void *handle, size_t *out_size)
     return OK;
 }
 
-int nvrtc_ptx(void *handle, char *ptx)
+int rtc_ptx(void *handle, char *ptx)
 {
-    int code = fake_enter_named("nvrtcGetPTX");
+    int code = fake_enter_named(CALLED("GetPTX"));
     struct program *program = program_of(handle);
     if (code || !program || !program->ptx)
         return code ? code : INVALID_PROGRAM;
     strcpy(ptx, program->ptx);
     return OK;
 }
+#endif
 
-int nvrtc_cubin_size(void *handle, size_t *out_size)
+#ifdef FAKE_HIP
+#define rtc_cubin_size rtc_code_size
+#define rtc_cubin rtc_code
+#define CUBIN "Code"
+#else
+#define CUBIN "CUBIN"
+#endif
+int rtc_cubin_size(void *handle, size_t *out_size)
 {
-    int code = fake_enter_named("nvrtcGetCUBINSize");
+    int code = fake_enter_named(CALLED("Get" CUBIN "Size"));
     struct program *program = program_of(handle);
     if (code || !program)
         return code ? code : INVALID_PROGRAM;
@@ -456,9 +608,9 @@ int nvrtc_cubin_size(void *handle, size_t *out_size)
     return OK;
 }
 
-int nvrtc_cubin(void *handle, char *cubin)
+int rtc_cubin(void *handle, char *cubin)
 {
-    int code = fake_enter_named("nvrtcGetCUBIN");
+    int code = fake_enter_named(CALLED("Get" CUBIN));
     struct program *program = program_of(handle);
     if (code || !program || !program->cubin)
         return code ? code : INVALID_PROGRAM;
@@ -474,10 +626,10 @@ static const char *kernel_symbol(const rnl_cpu_object *table, const char *name)
     return NULL;
 }
 
-int nvrtc_lowered_name(void *handle, const char *expression,
+int rtc_lowered_name(void *handle, const char *expression,
                        const char **out_name)
 {
-    int code = fake_enter_named("nvrtcGetLoweredName");
+    int code = fake_enter_named(CALLED("GetLoweredName"));
     struct program *program = program_of(handle);
     if (code || !program)
         return code ? code : INVALID_PROGRAM;
