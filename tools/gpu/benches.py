@@ -82,7 +82,8 @@ class Benches:
                 self.wrong.append((name, "no time was left"))
                 continue
             self._row(name, folder)
-        if self.clock.left() > 10 and not self.options.no_peers:
+        if (self.clock.left() > 10 and not self.options.no_peers
+                and self.options.device.startswith("cuda")):
             self._run_peers()
 
     def _run_peers(self):

@@ -19,7 +19,8 @@ GROUPS_MOST = 20
 def add_options(parser):
     add = parser.add_argument
     add("folder", type=pathlib.Path, help="a pack or a build folder")
-    add("--device", default="cuda:0")
+    add("--device", default=machine.usual_device(),
+        help="cuda:0, or hip:0 where there are only AMD GPUs")
     add("--only", action="append", choices=list(PARTS),
         help="this part; may be given again")
     add("--filter", default=r"^conformance\.", metavar="REGEX",
@@ -96,6 +97,9 @@ def _differential(place, options, clock, report):
 
 
 def _sanitizer(place, options, clock, report):
+    if place.device.startswith("hip"):
+        report.section("sanitizer", ["skipped: there is none for AMD GPUs"])
+        return
     program = sanitizer.find()
     if not program:
         report.section("sanitizer", ["skipped: no compute-sanitizer"])

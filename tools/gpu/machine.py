@@ -12,8 +12,9 @@ import gpu.running as running
 
 # Settings of the caller that reach the programs; others could change what is
 # measured.
-_KEPT = re.compile(r"^(RUNNEL_(CUDA|NVRTC|LOG|BLOCKING|DEVICES|THREADS|FAKE.*)"
-                   r"|CUDA_.*|NVIDIA_.*|LD_PRELOAD|PATH|HOME|LANG|LC_.*|TMPDIR"
+_KEPT = re.compile(r"^(RUNNEL_(CUDA|NVRTC|HIP|HIPRTC|LOG|BLOCKING|DEVICES|THREADS"
+                   r"|FAKE.*)|CUDA_.*|NVIDIA_.*|HIP_.*|HSA_.*|ROC[MR]_.*"
+                   r"|AMD_.*|GPU_.*|LD_PRELOAD|PATH|HOME|LANG|LC_.*|TMPDIR"
                    r"|USER|PYTHON.*|VIRTUAL_ENV)$")
 
 _SMI = ("name,driver_version,compute_cap,memory.total,memory.used,pci.bus_id,"
@@ -36,9 +37,11 @@ class Place:
         values["RUNNEL_TEST_DEVICE"] = self.device
         values["RUNNEL_CACHE_DIR"] = self._cache.name
         pack.unpack(self.folder)
-        compiler = self.folder / "bin" / "runnel-cc"
-        if compiler.exists():
-            values["RUNNEL_CC"] = str(compiler)
+        for name, variable in (("runnel-cc", "RUNNEL_CC"),
+                               ("runnel-hip-cc", "RUNNEL_HIP_CC")):
+            compiler = self.folder / "bin" / name
+            if compiler.exists():
+                values[variable] = str(compiler)
         values.update(setting.split("=", 1) for setting in settings)
         return values
 
@@ -62,19 +65,40 @@ def _ask(command, place):
     return running.run(command, 30, place.environment()).output
 
 
+def usual_device():
+    """The device to check where none is asked for."""
+    amd = os.path.exists("/dev/kfd") and not os.path.exists("/dev/nvidiactl")
+    return "hip:0" if amd else "cuda:0"
+
+
+def _cards(place):
+    """What the vendor's tool says of the cards."""
+    if place.device.startswith("hip"):
+        return _ask(["rocm-smi", "--showproductname", "--showdriverversion",
+                     "--showmeminfo", "vram", "--csv"], place)
+    return _ask(["nvidia-smi", f"--query-gpu={_SMI}", "--format=csv"], place)
+
+
+def _tools(place):
+    if place.device.startswith("hip"):
+        return [["rocm-smi", "--showtopo"], ["rocminfo"],
+                ["hipconfig", "--full"]]
+    return [["nvidia-smi", "topo", "-m"], ["nvcc", "--version"],
+            ["compute-sanitizer", "--version"]]
+
+
 def describe(place):
     """All that is known of the machine, as text, and a line of it."""
-    cards = _ask(["nvidia-smi", f"--query-gpu={_SMI}", "--format=csv"], place)
+    cards = _cards(place)
     cores = len(os.sched_getaffinity(0))
     processor = _first_line("/proc/cpuinfo", "model name")
     parts = [f"{processor}, {cores} cores, Linux {platform.release()}, "
              f"load {os.getloadavg()[0]:.2f}",
              _first_line("/proc/meminfo", "MemTotal"),
-             cards, _ask(["nvidia-smi", "topo", "-m"], place),
-             _ask(["nvcc", "--version"], place),
-             _ask(["compute-sanitizer", "--version"], place),
+             cards, *(_ask(tool, place) for tool in _tools(place)),
              _ask([place.program("runnel"), "info", "--features"], place)]
-    rows = [row for row in cards.splitlines() if not row.startswith("name,")]
+    rows = [row for row in cards.splitlines()
+            if row and not row.startswith(("name,", "device,"))]
     line = f"{processor}, {cores} cores; {'; '.join(rows) or 'no card'}"
     return "\n".join(parts), line
 

@@ -17,6 +17,7 @@ MOST_BYTES = 40 << 20
 # Programs of the build folder; the tests among them are listed by ctest.
 PROGRAMS = ["bin/*", "tests/bin/conformance", "tests/bin/unit"]
 TARGETS = ["runnel", "runnel-cli", "runnel-bench", "runnel-cc",
+           "runnel-hip-cc",
            "test_conformance", "test-corpus", "test-differential",
            "test-programs", "test_unit"]
 
