@@ -23,7 +23,11 @@ static const char source[] =
     "    to[threadIdx.x] = from[0] * x + c + d + p.a + p.b[0];\n"
     "}\n"
     "extern \"C\" __global__ void none() {}\n"
-    "namespace deep { __global__ void inside(int *p) { *p = 1; } }\n";
+    "__constant__ float factors[4];\n"
+    "namespace deep {\n"
+    "__device__ int counter;\n"
+    "__global__ void inside(int *p) { *p = counter + factors[1]; }\n"
+    "}\n";
 
 static struct compiler compiler;
 
@@ -101,6 +105,10 @@ static void expect_kernels(const char *option)
     assert_int_equal(kernel.parameter_count, 0);
     assert_true(image_find(&image, IMAGE_KERNEL, "deep::inside", &kernel));
     assert_string_equal(kernel.symbol, "_ZN4deep6insideEPi");
+    assert_true(image_find(&image, IMAGE_VARIABLE, "factors", &kernel));
+    assert_true(image_find(&image, IMAGE_VARIABLE, "deep::counter", &kernel));
+    assert_string_equal(kernel.symbol, "_ZN4deep7counterE");
+    assert_false(image_find(&image, IMAGE_VARIABLE, "none.kd", &kernel));
     mem_release(table, table_size);
     free(code);
 }

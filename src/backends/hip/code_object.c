@@ -245,18 +245,65 @@ static void read_notes(const unsigned char *at, size_t size,
     }
 }
 
+// --- Variables ---------------------------------------------------------------
+
+struct part {
+    const unsigned char *bytes;
+    size_t size;
+};
+
+// The bytes of a section; none if they are not all there.
+static struct part part_of(struct part file, const Elf64_Ehdr *header,
+                           size_t index, Elf64_Shdr *out_section)
+{
+    memcpy(out_section,
+           file.bytes + header->e_shoff + index * sizeof *out_section,
+           sizeof *out_section);
+    if (out_section->sh_offset > file.size ||
+        out_section->sh_size > file.size - out_section->sh_offset)
+        return (struct part){NULL, 0};
+    return (struct part){file.bytes + out_section->sh_offset,
+                         (size_t)out_section->sh_size};
+}
+
+static bool ends_in(const char *text, const char *end)
+{
+    size_t length = strlen(text), more = strlen(end);
+    return length >= more && strcmp(text + length - more, end) == 0;
+}
+
+// Objects that a program can find, but for the descriptors of kernels.
+static void read_symbols(struct part symbols, struct part names,
+                         struct image_maker *maker)
+{
+    Elf64_Sym symbol;
+    for (size_t at = 0; symbols.size - at >= sizeof symbol;
+         at += sizeof symbol) {
+        memcpy(&symbol, symbols.bytes + at, sizeof symbol);
+        if (ELF64_ST_TYPE(symbol.st_info) != STT_OBJECT ||
+            symbol.st_shndx == SHN_UNDEF || symbol.st_name >= names.size)
+            continue;
+        const char *name = (const char *)names.bytes + symbol.st_name;
+        if (memchr(name, 0, names.size - symbol.st_name) && name[0] &&
+            strlen(name) < NAME_MOST && !ends_in(name, ".kd"))
+            image_add(maker, IMAGE_VARIABLE, NULL, name);
+    }
+}
+
 void code_object_read(const void *data, size_t size, struct image_maker *maker)
 {
-    const unsigned char *bytes = data;
+    struct part file = {data, size};
     Elf64_Ehdr header;
-    Elf64_Shdr section;
-    memcpy(&header, bytes, sizeof header);
+    memcpy(&header, data, sizeof header);
     for (size_t i = 0; i < header.e_shnum; i++) {
-        memcpy(&section, bytes + header.e_shoff + i * sizeof section,
-               sizeof section);
-        if (section.sh_type == SHT_NOTE && section.sh_offset <= size &&
-            section.sh_size <= size - section.sh_offset)
-            read_notes(bytes + section.sh_offset, (size_t)section.sh_size,
-                       maker);
+        Elf64_Shdr section, names;
+        struct part part = part_of(file, &header, i, &section);
+        if (!part.bytes)
+            continue;
+        if (section.sh_type == SHT_NOTE)
+            read_notes(part.bytes, part.size, maker);
+        if (section.sh_type == SHT_DYNSYM && section.sh_link < header.e_shnum)
+            read_symbols(part, part_of(file, &header, section.sh_link, &names),
+                         maker);
     }
 }
