@@ -60,6 +60,7 @@ FLOORS = [
     (r"tests/cpp/.*", TESTS | {"c++"}),
     (r"tests/fakes/abi.*", {"backend:cudalike", "backend:hip", "libc", "vendor",
                             "c++"}),
+    (r"tests/fakes/hip_wave\.cpp", {"compiler", "libc", "c++"}),
     (r"tests/fakes/(rtc|hip_code)\.c", TESTS | {
         "base", "core", "backend:cpu", "backend:cudalike", "backend:cuda",
         "backend:hip", "tables"}),
