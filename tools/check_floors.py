@@ -61,7 +61,7 @@ FLOORS = [
     (r"tests/fakes/abi.*", {"backend:cudalike", "backend:hip", "libc", "vendor",
                             "c++"}),
     (r"tests/fakes/hip_wave\.cpp", {"compiler", "libc", "c++"}),
-    (r"tests/fakes/(rtc|hip_code)\.c", TESTS | {
+    (r"tests/fakes/(rtc|over_cuda|hip_code)\.c", TESTS | {
         "base", "core", "backend:cpu", "backend:cudalike", "backend:cuda",
         "backend:hip", "tables"}),
     (r"tests/.*", TESTS | {"base", "core", "backend:null", "backend:cpu",

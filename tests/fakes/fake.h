@@ -217,6 +217,7 @@ void fake_exec_drop(struct fake_exec *exec);
 // `out_context`: the current context, which is then required; or NULL.
 int fake_enter(enum fake_function function, struct fake_context **out_context);
 int fake_enter_named(const char *name);  // of NVRTC
+const char *fake_arch(int device);  // of HIP: gcnArchName
 void fake_use_stack(void);  // as compilers do
 
 // The same for a function that ends something: it does so in any case, and

@@ -4,7 +4,6 @@
 #include "fake.h"
 
 #include <ctype.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "backends/hip/abi.h"
@@ -91,12 +90,10 @@ static int properties_of(const char *name, void *out_properties, int device,
                          size_t arch_at)
 {
     void *context;
-    const char *arch = getenv("RUNNEL_FAKE_ARCH");
     fake_enter_named(name);
     int code = context_of(device, &context);
     if (!code)
-        strcpy((char *)out_properties + arch_at,
-               arch ? arch : "gfx90a:sramecc+:xnack-");
+        strcpy((char *)out_properties + arch_at, fake_arch(device));
     return code;
 }
 

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "hip_dialect.h"
+
 #include "backends/cpu/jit/module.h"
 #include "base/text.h"
 #include "core/backend.h"
@@ -64,6 +66,13 @@ FAKE_EXPORT int amd_comgr_get_isa_name(size_t index, const char **out_name);
 static const char *const isas[] = {
     "amdgcn-amd-amdhsa--gfx906", "amdgcn-amd-amdhsa--gfx90a",
     "amdgcn-amd-amdhsa--gfx1030"};
+
+const char *fake_arch(int device)
+{
+    const char *arch = getenv("RUNNEL_FAKE_ARCH");
+    (void)device;
+    return arch ? arch : "gfx90a:sramecc+:xnack-";
+}
 
 int amd_comgr_get_isa_count(size_t *out_count)
 {
@@ -175,23 +184,6 @@ static void program_free(struct program *program)
     free(program);
 }
 
-// runnel-cc has a prelude of its own. The source begins with inclusions of the
-// sections of runnel-hip-cc's, and its headers end with those.
-#define SECTIONS "runnel-hip/"
-
-static const char *behind_prelude(const char *source)
-{
-    static const char inclusion[] = "#include \"" SECTIONS;
-    while (FAKE_IS_HIP && strncmp(source, inclusion, strlen(inclusion)) == 0)
-        source = strchr(source, '\n') + 1;
-    return source;
-}
-
-static bool is_prelude(const char *header)
-{
-    return FAKE_IS_HIP && strncmp(header, SECTIONS, strlen(SECTIONS)) == 0;
-}
-
 int rtc_create(void **out_program, const char *source, const char *name,
                  int count, const char *const *headers,
                  const char *const *names)
@@ -203,10 +195,13 @@ int rtc_create(void **out_program, const char *source, const char *name,
     if (!program)
         return NO_MEMORY;
     program->magic = magic;
-    program->source = strdup(behind_prelude(source));
+    program->source =
+        strdup(FAKE_IS_HIP ? hip_behind_prelude(source) : source);
     program->name = strdup(name ? name : "default_program");
     bool made = program->source && program->name;
-    for (int i = 0; i < count && made && !is_prelude(names[i]); i++)
+    if (FAKE_IS_HIP)
+        count = hip_own_headers(count, names);
+    for (int i = 0; i < count && made; i++)
         made = list_add(&program->headers, headers[i]) &&
                list_add(&program->header_names, names[i]);
     if (!made) {
@@ -262,32 +257,13 @@ static void check_arch(const char *option)
         abort();
 }
 
-// clang's options as NVRTC's, which runnel-cc takes.
-static const char *option_of(const char *option)
-{
-    static const char *const same[][2] = {
-        {"-ffast-math", "--use_fast_math"},
-        {"-ffp-contract=off", "--fmad=false"},
-        {"-ffp-contract=fast", "--fmad=true"},
-        {"-fgpu-flush-denormals-to-zero", "--ftz=true"},
-        {"-fno-gpu-flush-denormals-to-zero", "--ftz=false"},
-        {"-w", "-w"},
-    };
-    for (size_t i = 0; i < sizeof same / sizeof *same; i++)
-        if (strcmp(option, same[i][0]) == 0)
-            return same[i][1];
-    return starts(option, "-D") || starts(option, "-U") ||
-                   starts(option, "-I") || starts(option, "-std=")
-               ? option : NULL;
-}
-
 static size_t take_options(struct program *program, int count,
                            const char *const *options, const char **taken)
 {
     size_t kept = 0;
     program->wants_code = true;
     for (int i = 0; i < count; i++) {
-        const char *option = option_of(options[i]);
+        const char *option = hip_option_of(options[i]);
         if (starts(options[i], "--gpu-architecture="))
             check_arch(options[i]);
         if (option && kept < LIST_MOST)

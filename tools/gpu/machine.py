@@ -13,7 +13,7 @@ import gpu.running as running
 # Settings of the caller that reach the programs; others could change what is
 # measured.
 _KEPT = re.compile(r"^(RUNNEL_(CUDA|NVRTC|HIP|HIPRTC|LOG|BLOCKING|DEVICES|THREADS"
-                   r"|FAKE.*)|CUDA_.*|NVIDIA_.*|HIP_.*|HSA_.*|ROC[MR]_.*"
+                   r"|FAKE.*)|OVER_(CUDA|NVRTC)|CUDA_.*|NVIDIA_.*|HIP_.*|HSA_.*|ROC[MR]_.*"
                    r"|AMD_.*|GPU_.*|LD_PRELOAD|PATH|HOME|LANG|LC_.*|TMPDIR"
                    r"|USER|PYTHON.*|VIRTUAL_ENV)$")
 
