@@ -29,6 +29,7 @@ FILES = {
     "host_function": "host functions, above the backends and in one",
     "interprocess_event": "events of processes, above the backends and in one",
     "launch": "launches of kernels, above the backends and in one",
+    "load": "the loading of a vendor's driver",
     "main": "the main function of a program",
     "memory": "memory of a backend",
     "module": "modules, above the backends and in each",

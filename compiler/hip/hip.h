@@ -44,7 +44,7 @@ struct hip_section {
 };
 extern const struct hip_section hip_sections[];  // ends with NULL
 
-// --- library.c ---------------------------------------------------------------
+// --- hiprtc_library.c --------------------------------------------------------
 
 struct hip_source {
     struct text text;

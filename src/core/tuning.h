@@ -65,7 +65,8 @@ enum { RECORDER_LOOK_NS = 20000000 };
 // --- module ------------------------------------------------------------------
 
 // compiler_process.c: bytes of an object that is loaded: no source makes as
-// many, and a broken compiler may not fill the memory. Not measured, 2026-11-21.
+// many, and a broken compiler may not fill the memory. Not measured,
+// 2026-11-21.
 #define COMPILER_OBJECT_MAX ((size_t)1 << 29)
 // function.h: arguments from which on a launch packs their values, since
 // drivers copy few values as fast singly. Effect measured with 64 arguments:

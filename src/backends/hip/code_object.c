@@ -11,7 +11,7 @@ enum { NOTE_METADATA = 32, NAME_MOST = 1024 };
 
 // --- MessagePack -------------------------------------------------------------
 
-struct reader {
+struct note_reader {
     const unsigned char *at, *end;
     bool failed;
 };
@@ -26,7 +26,7 @@ struct item {
 };
 
 // A number of `bytes` bytes, the highest first.
-static uint64_t take_number(struct reader *reader, size_t bytes)
+static uint64_t take_number(struct note_reader *reader, size_t bytes)
 {
     uint64_t number = 0;
     if ((size_t)(reader->end - reader->at) < bytes) {
@@ -38,7 +38,7 @@ static uint64_t take_number(struct reader *reader, size_t bytes)
     return number;
 }
 
-static struct item take_bytes(struct reader *reader, enum item_kind kind,
+static struct item take_bytes(struct note_reader *reader, enum item_kind kind,
                               uint64_t length)
 {
     struct item item = {.kind = kind};
@@ -58,7 +58,7 @@ static struct item counted(enum item_kind kind, uint64_t number)
 }
 
 // The forms with a byte of their own, from 0xc0 to 0xdf.
-static struct item take_long(struct reader *reader, unsigned form)
+static struct item take_long(struct note_reader *reader, unsigned form)
 {
     static const unsigned char fixed[] = {2, 3, 5, 9, 17};
     if (form >= 0xc4 && form <= 0xc6)
@@ -85,7 +85,7 @@ static struct item take_long(struct reader *reader, unsigned form)
 }
 
 // The next item; of a list or a map only its head.
-static struct item take(struct reader *reader)
+static struct item take(struct note_reader *reader)
 {
     unsigned form = (unsigned)take_number(reader, 1);
     if (form < 0x80 || form >= 0xe0)
@@ -99,7 +99,7 @@ static struct item take(struct reader *reader)
     return take_long(reader, form);
 }
 
-static void skip(struct reader *reader)
+static void skip(struct note_reader *reader)
 {
     for (uint64_t left = 1; left > 0 && !reader->failed; left--) {
         struct item item = take(reader);
@@ -121,7 +121,7 @@ static bool starts(const struct item *item, const char *text)
 }
 
 // How many items or pairs follow; 0 if the next item is something else.
-static uint64_t begin(struct reader *reader, enum item_kind kind)
+static uint64_t begin(struct note_reader *reader, enum item_kind kind)
 {
     struct item item = take(reader);
     if (item.kind != kind)
@@ -147,7 +147,8 @@ static rnl_value_kind kind_of(const struct item *kind, uint64_t size)
                                            : RNL_VALUE_UNKNOWN;
 }
 
-static void read_parameter(struct reader *reader, struct image_maker *maker)
+static void read_parameter(struct note_reader *reader,
+                           struct image_maker *maker)
 {
     struct item kind = {ITEM_OTHER, 0, NULL, 0};
     uint64_t size = 0, offset = 0;
@@ -173,9 +174,9 @@ static void read_parameter(struct reader *reader, struct image_maker *maker)
                             alignment_for(size, offset));
 }
 
-static void read_kernel(struct reader *reader, struct image_maker *maker)
+static void read_kernel(struct note_reader *reader, struct image_maker *maker)
 {
-    struct reader list = {NULL, NULL, true};
+    struct note_reader list = {NULL, NULL, true};
     struct item name = {ITEM_OTHER, 0, NULL, 0};
     char symbol[NAME_MOST];
     for (uint64_t n = begin(reader, ITEM_MAP); n > 0 && !reader->failed; n--) {
@@ -200,7 +201,7 @@ static void read_kernel(struct reader *reader, struct image_maker *maker)
         read_parameter(&list, maker);
 }
 
-static void read_metadata(struct reader reader, struct image_maker *maker)
+static void read_metadata(struct note_reader reader, struct image_maker *maker)
 {
     for (uint64_t n = begin(&reader, ITEM_MAP); n > 0 && !reader.failed; n--) {
         struct item key = take(&reader);
@@ -235,8 +236,9 @@ static void read_notes(const unsigned char *at, size_t size,
         if (header.n_type == NOTE_METADATA &&
             header.n_namesz == sizeof owner &&
             memcmp(at, owner, sizeof owner) == 0)
-            read_metadata((struct reader){at + name,
-                                          at + name + header.n_descsz, false},
+            read_metadata((struct note_reader){at + name,
+                                               at + name + header.n_descsz,
+                                               false},
                           maker);
         size_t whole = name + padded(header.n_descsz);
         if (whole > size)
@@ -247,23 +249,24 @@ static void read_notes(const unsigned char *at, size_t size,
 
 // --- Variables ---------------------------------------------------------------
 
-struct part {
+struct object_part {
     const unsigned char *bytes;
     size_t size;
 };
 
 // The bytes of a section; none if they are not all there.
-static struct part part_of(struct part file, const Elf64_Ehdr *header,
-                           size_t index, Elf64_Shdr *out_section)
+static struct object_part part_of(struct object_part file,
+                                  const Elf64_Ehdr *header, size_t index,
+                                  Elf64_Shdr *out_section)
 {
     memcpy(out_section,
            file.bytes + header->e_shoff + index * sizeof *out_section,
            sizeof *out_section);
     if (out_section->sh_offset > file.size ||
         out_section->sh_size > file.size - out_section->sh_offset)
-        return (struct part){NULL, 0};
-    return (struct part){file.bytes + out_section->sh_offset,
-                         (size_t)out_section->sh_size};
+        return (struct object_part){NULL, 0};
+    return (struct object_part){file.bytes + out_section->sh_offset,
+                                (size_t)out_section->sh_size};
 }
 
 static bool ends_in(const char *text, const char *end)
@@ -273,7 +276,7 @@ static bool ends_in(const char *text, const char *end)
 }
 
 // Objects that a program can find, but for the descriptors of kernels.
-static void read_symbols(struct part symbols, struct part names,
+static void read_symbols(struct object_part symbols, struct object_part names,
                          struct image_maker *maker)
 {
     Elf64_Sym symbol;
@@ -292,12 +295,12 @@ static void read_symbols(struct part symbols, struct part names,
 
 void code_object_read(const void *data, size_t size, struct image_maker *maker)
 {
-    struct part file = {data, size};
+    struct object_part file = {data, size};
     Elf64_Ehdr header;
     memcpy(&header, data, sizeof header);
     for (size_t i = 0; i < header.e_shnum; i++) {
         Elf64_Shdr section, names;
-        struct part part = part_of(file, &header, i, &section);
+        struct object_part part = part_of(file, &header, i, &section);
         if (!part.bytes)
             continue;
         if (section.sh_type == SHT_NOTE)

@@ -8,6 +8,7 @@
 #include "backends/cudalike/graph/graph.h"
 #include "backends/cudalike/module/module.h"
 #include "backends/cudalike/stream/event.h"
+#include "backends/cudalike/stream/launch.h"
 #include "backends/cudalike/stream/stream.h"
 #include "backends/cudalike/timeline/gpu_stream.h"
 
@@ -295,7 +296,6 @@ const struct backend hip_backend = {
     .abi = BACKEND_ABI,
     .api = "hip",
     .accelerator = true,
-    .launches_inline = true,
     .features = HAS(MANAGED_MEMORY) | HAS(PRIORITIES) | HAS(EVENT_TIMING) |
                 HAS(PROMISES) | HAS(PEER_ACCESS) |
                 HAS(MEMORY_OPERATIONS) | HAS(BATCHED_STREAMS) |
@@ -325,6 +325,8 @@ const struct backend hip_backend = {
     .stream_init = gpu_stream_init,
     .stream_finish = gpu_stream_finish,
     .stream_submit = gpu_stream_submit,
+    .stream_launch = gpu_stream_launch,
+    .stream_query = gpu_stream_query,
     .stream_wait = gpu_stream_wait,
     .stream_join = gpu_stream_join,
     .stream_reset = gpu_stream_reset,

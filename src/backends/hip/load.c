@@ -16,7 +16,7 @@ int hip_version;
 
 enum need { REQUIRED, OPTIONAL };
 
-struct symbol {
+struct hip_symbol {
     void *to;       // where a function that needs an adapter goes, or NULL
     size_t offset;  // else in struct driver_functions
     const char *vendor;
@@ -24,7 +24,7 @@ struct symbol {
     const char *without;
 };
 
-static const struct symbol symbols[] = {
+static const struct hip_symbol symbols[] = {
 #define SYMBOL(name, vendor, suffix, since, need, why) \
     {NULL, offsetof(struct driver_functions, name), #vendor, need, why},
 #define ADAPTED(name, vendor, suffix, since, need, why, result, parameters) \
@@ -41,7 +41,7 @@ static bool found[SYMBOL_COUNT];
 static bool fill(void *library, struct driver *driver)
 {
     for (size_t i = 0; i < SYMBOL_COUNT; i++) {
-        const struct symbol *symbol = &symbols[i];
+        const struct hip_symbol *symbol = &symbols[i];
         void *address = dynlib_symbol(library, symbol->vendor);
         found[i] = address != NULL;
         if (!address && symbol->need == REQUIRED) {

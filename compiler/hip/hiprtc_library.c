@@ -18,7 +18,7 @@ enum {
 };
 
 struct hiprtc {
-#define SYMBOL(name, vendor, type, parameters) type (*name) parameters;
+#define SYMBOL(name, vendor, type, parameters) type(*name) parameters;
 #include "hiprtc_table.h"
 #undef SYMBOL
 };
@@ -28,7 +28,7 @@ struct comgr {
     int (*isa_name)(size_t index, const char **out_name);
 };
 
-struct compilation {
+struct hiprtc_compilation {
     const struct hip_job *job;
     struct hiprtc hiprtc;
     struct comgr comgr;
@@ -57,8 +57,7 @@ static const char *find_functions(void *library, struct hiprtc *hiprtc)
 #undef SYMBOL
     };
     for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++)
-        if (!find(library, symbols[i].name,
-                  (char *)hiprtc + symbols[i].offset))
+        if (!find(library, symbols[i].name, (char *)hiprtc + symbols[i].offset))
             return symbols[i].name;
     return NULL;
 }
@@ -69,7 +68,7 @@ static bool find_comgr(void *library, struct comgr *comgr)
            find(library, "amd_comgr_get_isa_name", &comgr->isa_name);
 }
 
-static int load(struct compilation *self)
+static int load(struct hiprtc_compilation *self)
 {
     const struct hip_job *job = self->job;
     void *library = dlopen(job->library, RTLD_NOW | RTLD_GLOBAL);
@@ -96,7 +95,7 @@ static bool is_isa(const char *isa, const char *arch)
            last[1 + length] == '\0';
 }
 
-static int check_arch(const struct compilation *self)
+static int check_arch(const struct hiprtc_compilation *self)
 {
     size_t count = 0;
     const char *isa = NULL;
@@ -105,14 +104,13 @@ static int check_arch(const struct compilation *self)
         if (self->comgr.isa_name(i, &isa) == 0 && isa &&
             is_isa(isa, self->job->arch))
             return CC_OK;
-    return report(CC_LIBRARY,
-                  "this version of hiprtc does not compile for %s",
+    return report(CC_LIBRARY, "this version of hiprtc does not compile for %s",
                   self->job->arch);
 }
 
 // --- Compiling ---------------------------------------------------------------
 
-static int exit_code_of(const struct compilation *self, int status)
+static int exit_code_of(const struct hiprtc_compilation *self, int status)
 {
     switch (status) {
     case 0:
@@ -130,7 +128,8 @@ static int exit_code_of(const struct compilation *self, int status)
     }
 }
 
-static int create(struct compilation *self, const struct hip_source *source)
+static int create(struct hiprtc_compilation *self,
+                  const struct hip_source *source)
 {
     const struct hiprtc *hiprtc = &self->hiprtc;
     const struct list *names = &self->job->expressions;
@@ -143,7 +142,7 @@ static int create(struct compilation *self, const struct hip_source *source)
     return exit_code_of(self, status);
 }
 
-static void print_log(const struct compilation *self)
+static void print_log(const struct hiprtc_compilation *self)
 {
     size_t size = 0;
     if (self->hiprtc.log_size(self->program, &size) != 0 || size == 0)
@@ -154,7 +153,7 @@ static void print_log(const struct compilation *self)
     free(log);
 }
 
-static int write_code(const struct compilation *self)
+static int write_code(const struct hiprtc_compilation *self)
 {
     size_t size = 0;
     int status = self->hiprtc.code_size(self->program, &size);
@@ -169,7 +168,7 @@ static int write_code(const struct compilation *self)
 }
 
 // One line for each name expression.
-static int write_names(const struct compilation *self)
+static int write_names(const struct hiprtc_compilation *self)
 {
     const struct list *names = &self->job->expressions;
     struct text text = {0};
@@ -177,9 +176,9 @@ static int write_names(const struct compilation *self)
     text_add(&text, "");
     for (size_t i = 0; result == CC_OK && i < names->count; i++) {
         const char *symbol = NULL;
-        result = exit_code_of(self, self->hiprtc.lowered_name(
-                                        self->program, names->items[i],
-                                        &symbol));
+        result = exit_code_of(
+            self,
+            self->hiprtc.lowered_name(self->program, names->items[i], &symbol));
         if (result == CC_OK)
             text_format(&text, "%s\n", symbol);
     }
@@ -193,7 +192,7 @@ static int write_names(const struct compilation *self)
 int hip_compile(const struct hip_job *job, const struct hip_source *source,
                 const struct list *options)
 {
-    struct compilation self = {.job = job};
+    struct hiprtc_compilation self = {.job = job};
     int result = load(&self);
     if (result == CC_OK)
         result = check_arch(&self);
@@ -201,9 +200,8 @@ int hip_compile(const struct hip_job *job, const struct hip_source *source,
         result = create(&self, source);
     if (result != CC_OK)
         return result;
-    int status =
-        self.hiprtc.compile(self.program, (int)options->count,
-                            (const char *const *)options->items);
+    int status = self.hiprtc.compile(self.program, (int)options->count,
+                                     (const char *const *)options->items);
     print_log(&self);
     result = exit_code_of(&self, status);
     if (result == CC_OK)
