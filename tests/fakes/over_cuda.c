@@ -245,6 +245,21 @@ static void load_nvrtc(void)
 #undef SYMBOL
 }
 
+// The option for the toolkit's headers, beside NVRTC. NULL: there are none.
+static const char *include_option(void)
+{
+    static char option[4200];
+    Dl_info info;
+    char path[4096];
+    if (!dladdr(*(void **)&nvrtc.create, &info) ||
+        !realpath(info.dli_fname, path))
+        return NULL;
+    char *end = strrchr(path, '/');
+    *(end ? end : path) = 0;
+    snprintf(option, sizeof option, "--include-path=%s/../include", path);
+    return option;
+}
+
 const char *rtc_error_text(int status)
 {
     return nvrtc.error_text ? nvrtc.error_text(status) : "";
@@ -277,7 +292,7 @@ int rtc_add_expression(void *program, const char *expression)
 
 int rtc_compile(void *program, int count, const char *const *options)
 {
-    const char *taken[OPTIONS_MOST];
+    const char *taken[OPTIONS_MOST + 1], *include = include_option();
     int kept = 0;
     for (int i = 0; i < count && kept < OPTIONS_MOST; i++) {
         const char *option = hip_starts(options[i], "--gpu-architecture=")
@@ -285,6 +300,8 @@ int rtc_compile(void *program, int count, const char *const *options)
         if (option)
             taken[kept++] = option;
     }
+    if (include)
+        taken[kept++] = include;
     return nvrtc.compile(program, kept, taken);
 }
 
