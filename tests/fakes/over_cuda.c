@@ -98,7 +98,7 @@ bool fake_is_ordinary(const void *pointer)
 }
 
 // There is no PTX here.
-void *fake_decider(size_t *out_size, int *out_code)
+void *fake_condition_kernel(size_t *out_size, int *out_code)
 {
     *out_size = 0;
     *out_code = FAKE_INVALID_IMAGE;
