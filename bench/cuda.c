@@ -90,13 +90,20 @@ static void open_kernels(cuda_fixture *cuda)
         explain(cuda->no_kernels, sizeof cuda->no_kernels, "no kernels");
 }
 
+static bool is_cuda(void)
+{
+    return strncmp(bench_device_name(), "cuda:", 5) == 0;
+}
+
 static void open_raw(cuda_fixture *cuda)
 {
     void *native = NULL;
     const char *why = "Runnel does not give out the driver's handles";
     bool good = !rnl_context_native(cuda->context, &native);
     if (good)
-        why = cuda_peer_open(&cuda->raw, native);
+        why = is_cuda() ? cuda_peer_open(&cuda->raw, native)
+                        : "the peer is libcuda, which does not know the "
+                          "handles of other drivers";
     for (int i = 0; good && !why && !*cuda->no_kernels && i < CUDA_KERNELS;
          i++)
         if (rnl_function_native(cuda->functions[i], &cuda->raw_functions[i]))

@@ -254,7 +254,9 @@ static const char *open_threads(threads *all, const char *why)
 static void close_threads(threads *all)
 {
     const cuda_peer *raw = &all->state->cuda->raw;
-    if (all->raw)
+    // A peer that is absent has no functions.
+    bool entered = all->items[0].raw_stream != NULL;
+    if (entered)
         cuda_peer_enter(raw);
     for (int i = 0; i < THREADS; i++) {
         rnl_graph_exec_release(all->items[i].exec);
@@ -262,7 +264,7 @@ static void close_threads(threads *all)
         if (all->items[i].raw_stream)
             raw->stream_destroy(all->items[i].raw_stream);
     }
-    if (all->raw)
+    if (entered)
         cuda_peer_leave(raw);
 }
 
