@@ -3,50 +3,17 @@
 //
 // Every entry is the same function that says success, but for those whose
 // results somebody looks at. Work is always done.
-#include <stdbool.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
+#include "still.h"
+
 #include <string.h>
 
 enum { NOT_FOUND = 500 };
 
 static _Thread_local void *current;
 
-static int nothing(void)
-{
-    return 0;
-}
-
-static int one_device(int *out_count)
-{
-    *out_count = 1;
-    return 0;
-}
-
 static int version(int *out_version)
 {
     *out_version = 13000;
-    return 0;
-}
-
-static int device(int *out_device, int ordinal)
-{
-    *out_device = ordinal;
-    return 0;
-}
-
-static int text(char *out, int size, int of)
-{
-    (void)of;
-    snprintf(out, (size_t)size, "still");
-    return 0;
-}
-
-static int memory(size_t *out_bytes, int of)
-{
-    (void)of;
-    *out_bytes = (size_t)1 << 36;
     return 0;
 }
 
@@ -55,14 +22,6 @@ static int attribute(int *out_value, int id, int of)
     enum { COMPUTE_MAJOR = 75, COMPUTE_MINOR = 76 };
     (void)of;
     *out_value = id == COMPUTE_MAJOR ? 9 : id == COMPUTE_MINOR ? 0 : 1024;
-    return 0;
-}
-
-static int function_attribute(int *out_value, int id, void *of)
-{
-    enum { MAX_THREADS = 0 };
-    (void)of;
-    *out_value = id == MAX_THREADS ? 1024 : 0;
     return 0;
 }
 
@@ -84,14 +43,6 @@ static int error(int code, const char **out_text)
     return 0;
 }
 
-// Handles are never looked at.
-static int handle(void **out)
-{
-    static char one;
-    *out = &one;
-    return 0;
-}
-
 static int get_context(void **out_context)
 {
     *out_context = current;
@@ -101,39 +52,6 @@ static int get_context(void **out_context)
 static int set_context(void *context)
 {
     current = context;
-    return 0;
-}
-
-static int allocate(uint64_t *out_address, size_t size)
-{
-    void *pointer = malloc(size);
-    *out_address = (uint64_t)(uintptr_t)pointer;
-    return pointer ? 0 : 2;
-}
-
-static int allocate_host(void **out_pointer, size_t size, unsigned flags)
-{
-    (void)flags;
-    *out_pointer = malloc(size);
-    return *out_pointer ? 0 : 2;
-}
-
-static int release(void *pointer)
-{
-    free(pointer);
-    return 0;
-}
-
-static int write_value(void *stream, uint64_t address, uint32_t value)
-{
-    (void)stream;
-    __atomic_store_n((uint32_t *)(uintptr_t)address, value, __ATOMIC_RELEASE);
-    return 0;
-}
-
-static int elapsed(float *out_ms)
-{
-    *out_ms = 0;
     return 0;
 }
 

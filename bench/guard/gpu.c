@@ -1,4 +1,6 @@
-// The cuda backend's operations, on a driver that does nothing (still_cuda.c).
+// The operations of a backend for GPUs, on a driver that does nothing:
+// still_cuda.c or still_hip.c. GUARD_API is the backend, GUARD_DRIVER and
+// GUARD_COMPILER are the variables that name the driver's file.
 #include "run.h"
 
 #include <stdio.h>
@@ -22,7 +24,7 @@ static const int argument_counts[KERNELS] = {0, 3, 16, 64};
 static const char source[] =
     "extern \"C\" __global__ void args0() {}\n"
     "// and whatever else makes a source as long as a small one is: this one\n"
-    "// is never compiled, since the compiler of still_cuda.c always gives\n"
+    "// is never compiled, since the compiler of a still driver always gives\n"
     "// the same. Its length counts, because it is compared.\n";
 
 // --- Launches --------------------------------------------------------------
@@ -30,8 +32,7 @@ static const char source[] =
 static rnl_status launch(const setup *with, rnl_stream stream, int kernel)
 {
     return rnl_enqueue_function(
-        stream, with->functions[kernel],
-        RNL_LAUNCH(.grid = {1}, .block = {1}),
+        stream, with->functions[kernel], RNL_LAUNCH(.grid = {1}, .block = {1}),
         &(rnl_args){sizeof(rnl_args), (size_t)argument_counts[kernel],
                     with->items});
 }
@@ -71,15 +72,14 @@ static rnl_status launch_batched(const setup *with)
 static rnl_status launch_synchronize(const setup *with)
 {
     rnl_status status = launch_0(with);
-    return status ? status
-                  : rnl_stream_synchronize(with->stream, RNL_FOREVER);
+    return status ? status : rnl_stream_synchronize(with->stream, RNL_FOREVER);
 }
 
 static rnl_status one_step(const setup *with)
 {
     rnl_function function;
-    rnl_status status = rnl_function_compile(with->context, source, "args0",
-                                             NULL, &function);
+    rnl_status status =
+        rnl_function_compile(with->context, source, "args0", NULL, &function);
     return status ? status : rnl_function_release(function);
 }
 
@@ -117,8 +117,7 @@ static rnl_status query(const setup *with)
 static rnl_status record_wait(const setup *with)
 {
     rnl_status status = record(with);
-    return status ? status
-                  : rnl_enqueue_wait_event(with->other, with->event);
+    return status ? status : rnl_enqueue_wait_event(with->other, with->event);
 }
 
 // --- Memory and graphs -----------------------------------------------------
@@ -141,8 +140,7 @@ static rnl_status copy(const setup *with)
 static rnl_status launch_graph(const setup *with)
 {
     rnl_status status = rnl_enqueue_graph(with->stream, with->exec);
-    return status ? status
-                  : rnl_stream_synchronize(with->stream, RNL_FOREVER);
+    return status ? status : rnl_stream_synchronize(with->stream, RNL_FOREVER);
 }
 
 // ---------------------------------------------------------------------------
@@ -204,7 +202,7 @@ static rnl_status open_graph(setup *out)
 
 static rnl_status open_all(setup *out)
 {
-    rnl_status status = rnl_context_open("cuda", 0, NULL, &out->context);
+    rnl_status status = rnl_context_open(GUARD_API, 0, NULL, &out->context);
     if (!status)
         status = rnl_stream_create(out->context, NULL, &out->stream);
     if (!status)
@@ -220,8 +218,7 @@ static rnl_status open_all(setup *out)
     if (!status)
         status = rnl_event_create(out->context, NULL, &out->event);
     if (!status)
-        status = rnl_enqueue_buffer_create(out->stream, 4096, NULL,
-                                           &out->from);
+        status = rnl_enqueue_buffer_create(out->stream, 4096, NULL, &out->from);
     if (!status)
         status = rnl_enqueue_buffer_create(out->stream, 4096, NULL, &out->to);
     if (!status)
@@ -251,8 +248,8 @@ static void close_all(setup *with)
 int main(int count, char **arguments)
 {
     static setup with;
-    setenv("RUNNEL_CUDA", STILL_CUDA, 1);
-    setenv("RUNNEL_NVRTC", STILL_CUDA, 1);
+    setenv(GUARD_DRIVER, GUARD_STILL, 1);
+    setenv(GUARD_COMPILER, GUARD_STILL, 1);
     setenv("RUNNEL_CACHE_DISABLE", "1", 1);
     return guard_main(&(guard_program){operations,
                                        sizeof operations / sizeof *operations,
