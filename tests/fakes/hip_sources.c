@@ -212,6 +212,52 @@ RNL_TEST(a_header_of_the_user_wins)
 }
 
 // LLVM 15 ends the process; a newer one may know better.
+// Before clang 16 the prelude has these operators on types, not the compiler.
+RNL_TEST(types_are_transformed_in_every_version)
+{
+    begin("gfx90a", "types.cu");
+    compile_text(
+        "#include <type_traits>\n"
+        "#include <limits>\n"
+        "#define SAME(trait, from, ...) \\\n"
+        "    static_assert(std::is_same<std::trait<from>::type, \\\n"
+        "                               __VA_ARGS__>::value); \\\n"
+        "    static_assert(std::is_same_v<std::trait##_t<from>, \\\n"
+        "                                 __VA_ARGS__>);\n"
+        "enum small : short { one = 1 };\n"
+        "typedef int function(float);\n"
+        "SAME(remove_cv, const volatile int, int)\n"
+        "SAME(remove_cv, const int *, const int *)\n"
+        "SAME(remove_const, const volatile int, volatile int)\n"
+        "SAME(remove_volatile, const volatile int, const int)\n"
+        "SAME(remove_reference, int &, int)\n"
+        "SAME(remove_reference, const int &&, const int)\n"
+        "SAME(remove_pointer, int *const volatile, int)\n"
+        "SAME(remove_pointer, const int *, const int)\n"
+        "SAME(remove_pointer, int, int)\n"
+        "SAME(remove_extent, int[3][4], int[4])\n"
+        "SAME(remove_extent, const int[], const int)\n"
+        "SAME(add_pointer, int &, int *)\n"
+        "SAME(add_pointer, void, void *)\n"
+        "SAME(add_pointer, function, function *)\n"
+        "SAME(decay, const int &, int)\n"
+        "SAME(decay, const int(&)[5], const int *)\n"
+        "SAME(decay, function &, function *)\n"
+        "SAME(make_signed, unsigned long long, long long)\n"
+        "SAME(make_signed, const char, const signed char)\n"
+        "SAME(make_signed, unsigned long, long)\n"
+        "SAME(make_unsigned, long long, unsigned long long)\n"
+        "SAME(make_unsigned, volatile short, volatile unsigned short)\n"
+        "SAME(make_unsigned, small, unsigned short)\n"
+        "SAME(underlying_type, small, short)\n"
+        "template <class T> __device__ std::decay_t<T> twice(T x)\n"
+        "{ return x + x; }\n"
+        "__global__ void k(int *out) { *out = twice<const int &>(*out)\n"
+        "    + std::numeric_limits<short>::max(); }\n");
+    expect_code(0);
+    end();
+}
+
 RNL_TEST(a_source_that_crashes_the_compiler_crashes_nobody_else)
 {
     begin("gfx90a", "k.cu");
