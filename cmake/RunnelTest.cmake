@@ -11,7 +11,8 @@
 #               [LABELS <label>...])    no-asan, no-tsan, no-msan: cannot run
 #                                       under that sanitizer; dev-only: need
 #                                       not run under any; slow: not part of
-#                                       `make check`
+#                                       `make check`; no-ci: part of `make test`,
+#                                       but not of .ci/run
 #
 # A test is called <program>.<test>.
 

@@ -585,7 +585,10 @@ size_t fake_control_failed(void)
 
 void fake_control_break(int device, int code)
 {
-    atomic_store(&fake_context_of(device)->sticky, code);
+    if (code == FAKE_OK)
+        fake_reopen(device);
+    else
+        atomic_store(&fake_context_of(device)->sticky, code);
 }
 
 int fake_control_capture(void *handle, int begins)

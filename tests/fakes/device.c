@@ -250,6 +250,19 @@ static void close_inner(struct fake_context *context)
     fake_kept_free(context);
 }
 
+void fake_reopen(int device)
+{
+    struct fake_context *context = &contexts[device];
+    pthread_mutex_lock(&lock);
+    if (context->references > 0) {
+        close_inner(context);
+        context->references = 0;
+        if (retain_locked(context, device))
+            fake_misuse("device %d cannot be opened anew", device);
+    }
+    pthread_mutex_unlock(&lock);
+}
+
 int fake_primary_release(int device)
 {
     int code = fake_enter(FAKE_primary_release, NULL);

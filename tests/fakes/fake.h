@@ -243,6 +243,7 @@ uint64_t fake_device_bytes(void);
 FAKE_EXPORT fake_failed_fn fake_control_failed;
 struct fake_context *fake_current(void);
 struct fake_context *fake_context_of(int device);
+void fake_reopen(int device);  // whole again, and nothing left of before
 void fake_misuse(const char *format, ...)
     __attribute__((format(printf, 1, 2)));
 

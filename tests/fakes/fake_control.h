@@ -48,7 +48,8 @@ typedef size_t fake_calls_fn(const char *name);
 // How many injected failures were met.
 typedef size_t fake_failed_fn(void);
 
-// Breaks a device: from now on it gives the sticky `code`.
+// Breaks a device: from now on it gives the sticky `code`. 0: the device is as
+// in a new process, which is all that mends one of HIP; nobody uses it.
 typedef void fake_break_fn(int device, int code);
 
 // Others begin or end a capture of a stream; what they do meanwhile is not

@@ -185,8 +185,8 @@ static rnl_status adopted(struct round *round)
     rnl_context *contexts = round->adopted;
     rnl_status status = round_open(round);
     TRY(rnl_context_native(round->context, &native));
-    TRY(rnl_context_adopt("cuda", native, NULL, &contexts[0]));
-    TRY(rnl_context_adopt("cuda", fake_foreign(), NULL, &contexts[1]));
+    TRY(rnl_context_adopt(fake_api(), native, NULL, &contexts[0]));
+    TRY(rnl_context_adopt(fake_api(), fake_foreign(), NULL, &contexts[1]));
     TRY(rnl_stream_create(contexts[1], NULL, &round->other));
     TRY(rnl_buffer_create(contexts[1], SIZE, NULL, &round->buffer));
     TRY(rnl_enqueue_fill(round->other, round->buffer, 0, SIZE, 1, 4));

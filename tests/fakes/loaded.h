@@ -1,5 +1,5 @@
 // The fake's controls for tests that run the backend on it: RUNNEL_CUDA names
-// the library.
+// the library, or RUNNEL_HIP where the device under test is of hip.
 #pragma once
 
 #include "test.h"
@@ -24,7 +24,12 @@ void fake_load(void);
 // either, and that nothing was done that the real one leaves undefined.
 void fake_expect_empty(void);
 
-// A context of device 0 that is not Runnel's: the same in the whole process.
+// The device under test is one of libamdhip64; its api.
+bool fake_is_hip(void);
+const char *fake_api(void);
+
+// A context of device 0 that is not Runnel's: the same in the whole process. On
+// HIP a device has only one, whose handle is its number and one.
 void *fake_foreign(void);
 
 // What most tests have: a context, a stream with these flags and a buffer of so

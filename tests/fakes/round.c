@@ -18,7 +18,7 @@ rnl_status round_open_with(struct round *round,
                            const rnl_stream_options *options)
 {
     rnl_status status = RNL_OK;
-    TRY(rnl_context_open("cuda", 0, NULL, &round->context));
+    TRY(rnl_context_open(fake_api(), 0, NULL, &round->context));
     TRY(rnl_stream_create(round->context, options, &round->stream));
     return status;
 }
@@ -81,6 +81,9 @@ static bool sweep_round(rnl_status (*scenario)(struct round *),
     fake_fail("*", 0, 0, 0);
     round_finish(&round);
     fake_expect_empty();
+    // A device of HIP that is lost stays so until the process ends.
+    if (fake_is_hip())
+        fake_break(0, 0);
     return failed;
 }
 

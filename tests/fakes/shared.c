@@ -78,6 +78,8 @@ RNL_TEST(a_driver_that_finds_no_memory_is_quoted)
 {
     int to;
     struct round round = {0};
+    const char *open_name =
+        fake_is_hip() ? "hipIpcOpenMemHandle" : "cuIpcOpenMemHandle";
     fake_load();
     if (fake_is_child()) {
         be_exporter();
@@ -85,12 +87,13 @@ RNL_TEST(a_driver_that_finds_no_memory_is_quoted)
     }
     pid_t child = fake_start(__func__, &to, &handle);
     assert_ok(round_open(&round));
-    fake_fail("cuIpcOpenMemHandle", 1, 400, 0);
+    fake_fail(open_name, 1, 400, 0);
     assert_status(rnl_buffer_import(round.context, &handle, &round.buffer),
                   RNL_ERROR_NOT_FOUND);
     assert_non_null(strstr(rnl_last_error()->message,
-                           "CUDA_ERROR_INVALID_HANDLE"));
-    fake_fail("cuIpcOpenMemHandle", 1, 801, 0);
+                           fake_is_hip() ? "hipErrorInvalidHandle"
+                                         : "CUDA_ERROR_INVALID_HANDLE"));
+    fake_fail(open_name, 1, 801, 0);
     assert_status(rnl_buffer_import(round.context, &handle, &round.buffer),
                   RNL_ERROR_UNSUPPORTED);
     fake_finish(child, to);
@@ -126,16 +129,18 @@ RNL_TEST(memory_is_imported_where_it_is_only)
         return;
     }
     assert_ok(exports(&round));
-    expect_refused("cuda", 1, "another device than cuda:1");
-    expect_refused("cpu", 0, "'cuda'");
-    expect_refused("cuda", 0, "of this process");
+    expect_refused(fake_api(), 1,
+                   fake_is_hip() ? "another device than hip:1"
+                                 : "another device than cuda:1");
+    expect_refused("cpu", 0, fake_is_hip() ? "'hip'" : "'cuda'");
+    expect_refused(fake_api(), 0, "of this process");
     round_finish(&round);
     assert_ok(rnl_context_open("cpu", 0, NULL, &round.context));
     round.stream = NULL;
     round.buffer = NULL;
     assert_ok(make(round.context, &round.buffer));
     assert_ok(rnl_buffer_export(round.buffer, &handle));
-    expect_refused("cuda", 0, "'cpu'");
+    expect_refused(fake_api(), 0, "'cpu'");
     assert_ok(rnl_buffer_release(round.buffer));
     assert_ok(rnl_context_release(round.context));
     fake_expect_empty();
