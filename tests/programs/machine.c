@@ -14,6 +14,11 @@ static const char *device(void)
     return name && *name ? name : "cpu";
 }
 
+bool machine_has_bodies(void)
+{
+    return strncmp(device(), "hip", 3) != 0;
+}
+
 bool machine_is_cpu(void)
 {
     return !strncmp(device(), "cpu", 3);
@@ -107,17 +112,24 @@ static void release(void *memory, size_t size, void *user_data)
     free(memory);
 }
 
-static rnl_status make_decider(struct machine *machine, rnl_graph *out)
+static rnl_status make_graph(struct machine *machine, rnl_graph *out)
 {
     rnl_graph body;
     rnl_node node;
+    rnl_fill *fill = RNL_FILL(.to = {.buffer = machine->buffers[0]}, .width = 4,
+                              .pattern_size = 4);
     rnl_status status = rnl_graph_create(machine->context, NULL, out);
-    return status ? status
-                  : rnl_graph_add_node(*out, NULL, 0,
-                                       RNL_NODE(.kind = RNL_NODE_WHILE,
-                                                .buffer = machine->buffers[0],
-                                                .out_body = &body),
-                                       &node);
+    if (status)
+        return status;
+    return machine_has_bodies()
+               ? rnl_graph_add_node(*out, NULL, 0,
+                                    RNL_NODE(.kind = RNL_NODE_WHILE,
+                                             .buffer = machine->buffers[0],
+                                             .out_body = &body),
+                                    &node)
+               : rnl_graph_add_node(
+                     *out, NULL, 0,
+                     RNL_NODE(.kind = RNL_NODE_FILL, .fill = fill), &node);
 }
 
 // A driver makes room for more graphs, and loads what decides in them, only
@@ -126,7 +138,7 @@ static bool reserve_graphs(struct machine *machine)
 {
     rnl_graph graph = NULL;
     rnl_graph_exec execs[GRAPHS_OF_PROGRAM] = {NULL};
-    bool made = !make_decider(machine, &graph);
+    bool made = !make_graph(machine, &graph);
     for (int i = 0; made && i < GRAPHS_OF_PROGRAM; i++)
         made = !rnl_graph_instantiate(graph, &execs[i]);
     int before = atomic_load(&released);

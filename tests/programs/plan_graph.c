@@ -290,6 +290,10 @@ static void add_child(struct plan *plan, const struct step *step)
 // The word that decides is the body's last work to change, and no other's.
 static void add_body(struct plan *plan, const struct step *step)
 {
+    if (!machine_has_bodies()) {
+        add_work(plan, step);
+        return;
+    }
     bool again = step->c % 2;
     struct node node = {.kind = again ? RNL_NODE_WHILE : RNL_NODE_IF,
                         .work = step->work};

@@ -256,6 +256,7 @@ void program_generate(struct program *program, uint64_t seed);
 // From any bytes instead: what comes first decides what comes first.
 void program_decode(struct program *program, const uint8_t *bytes,
                     size_t size);
+bool machine_has_bodies(void);  // graphs may have IF and WHILE nodes
 bool machine_is_cpu(void);  // where kernels can fail and all else goes on
 void program_plan(struct program *program);
 void program_print(const struct program *program);
