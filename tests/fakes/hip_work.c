@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { COUNT = 64, SIZE = COUNT * sizeof(int) };
+enum { COUNT = 64, SIZE = COUNT * sizeof(int), MANY = 9, FEW = 40 };
 
 static struct {
     rnl_context context;
@@ -68,6 +68,53 @@ RNL_TEST(cooperative_launches_have_a_call_of_their_own)
     assert_ok(add(1, true));
     expect_all(2);
     assert_int_equal(fake_calls("hipModuleLaunchCooperativeKernel"), 1);
+    close_all();
+}
+
+// ints[0] += the sum of the other arguments.
+static rnl_status add_sum(const rnl_native_call *call)
+{
+    int sum = 0;
+    for (int i = 1; i < MANY; i++)
+        sum += *(const int *)call->arguments[i];
+    **(int *const *)call->arguments[0] += sum;
+    return RNL_OK;
+}
+
+// HIP tells no offsets of parameters, so no launch packs its values, which the
+// cooperative call would not take.
+RNL_TEST(cooperative_launches_take_many_arguments)
+{
+    rnl_parameter parameters[MANY] = {{RNL_VALUE_POINTER, 8, 8, ""}};
+    struct fake_kernel kernel = {"add_sum", add_sum, MANY, parameters};
+    rnl_launch_attribute attribute = {
+        .id = RNL_LAUNCH_COOPERATIVE,
+        .value = {.cooperative = true},
+    };
+    rnl_module module;
+    rnl_function function;
+    int first = 0;
+    size_t size;
+    for (int i = 1; i < MANY; i++)
+        parameters[i] = (rnl_parameter){RNL_VALUE_INTEGER, 4, 4, ""};
+    open_all();
+    void *image = fake_image(&kernel, 1, &size);
+    assert_non_null(image);
+    assert_ok(rnl_module_load(all.context, image, size, "many", &module));
+    free(image);
+    assert_ok(rnl_module_function(module, "add_sum", &function));
+    for (size_t count = 0; count < 2; count++)
+        assert_ok(rnl_enqueue_function(
+            all.stream, function,
+            RNL_LAUNCH(.grid = {1}, .block = {1}, .attributes = &attribute,
+                       .attribute_count = count),
+            RNL_ARGS(all.buffer, 1, 2, 3, 4, 5, 6, 7, 8)));
+    assert_ok(rnl_copy_from_buffer_and_wait(all.stream, &first, all.buffer, 0,
+                                            sizeof first));
+    assert_int_equal(first, 1 + 2 * 36);
+    assert_int_equal(fake_calls("hipModuleLaunchCooperativeKernel"), 1);
+    assert_ok(rnl_function_release(function));
+    assert_ok(rnl_module_release(module));
     close_all();
 }
 
@@ -136,6 +183,26 @@ RNL_TEST(values_go_one_by_one_where_batches_do_not)
     write_and_wait();
     assert_int_equal(fake_calls("hipStreamWriteValue64"), 1);
     assert_int_equal(fake_calls("hipStreamWaitValue64"), 1);
+    close_all();
+}
+
+// A batch is refused whole, also where its first operations could be given.
+RNL_TEST(a_batch_with_a_value_that_is_refused_changes_nothing)
+{
+    rnl_value_op ops[FEW];
+    uint32_t words[2] = {0};
+    open_all();
+    for (size_t i = 0; i < FEW; i++)
+        ops[i] = *RNL_VALUE_OP(.action = RNL_WRITE_VALUE, .width = 32,
+                               .buffer = all.buffer, .value = 7);
+    ops[FEW - 1] =
+        *RNL_VALUE_OP(.action = RNL_WAIT_GEQ, .width = 32, .buffer = all.buffer,
+                      .offset = 4, .value = UINT32_MAX);
+    assert_status(rnl_enqueue_values(all.stream, ops, FEW),
+                  RNL_ERROR_UNSUPPORTED);
+    assert_ok(rnl_copy_from_buffer_and_wait(all.stream, words, all.buffer, 0,
+                                            sizeof words));
+    assert_int_equal(words[0], 1);
     close_all();
 }
 

@@ -19,6 +19,19 @@ static bool is_cyclic(const struct driver_value *value)
            (value->flags & CONDITION_MASK) == DRIVER_WAIT_GEQ;
 }
 
+static unsigned quarter_of(const struct driver_value *value)
+{
+    return (unsigned)(value->value >> (is_wide(value) ? 62 : 30)) & 3;
+}
+
+static bool may_hang(const struct driver_value *values, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++)
+        if (is_cyclic(&values[i]) && quarter_of(&values[i]) == 3)
+            return true;
+    return false;
+}
+
 // HIP's "greater or equal" compares without regard to a wrap-around. A word
 // that did not wrap around yet is larger than a value of the first quarter, so
 // the wait begins with one for the clear top bit. A word that has wrapped
@@ -29,14 +42,12 @@ int hip_values_of(const struct driver_value *values, unsigned count,
                   struct driver_value *out, unsigned *out_count)
 {
     unsigned made = 0;
+    if (may_hang(values, count))
+        return HIP_NOT_SUPPORTED;
     for (unsigned i = 0; i < count; i++) {
         const struct driver_value *value = &values[i];
-        unsigned bits = is_wide(value) ? 64 : 32;
-        uint64_t top = UINT64_C(1) << (bits - 1);
-        unsigned quarter = (unsigned)(value->value >> (bits - 2)) & 3;
-        if (is_cyclic(value) && quarter == 3)
-            return HIP_NOT_SUPPORTED;
-        if (is_cyclic(value) && quarter == 0) {
+        uint64_t top = UINT64_C(1) << (is_wide(value) ? 63 : 31);
+        if (is_cyclic(value) && quarter_of(value) == 0) {
             out[made] = *value;
             out[made].flags = DRIVER_WAIT_NOR;
             out[made++].value = top - 1;
@@ -95,7 +106,9 @@ static int batch(void *stream, unsigned count, struct driver_value *values,
                  unsigned flags)
 {
     struct driver_value made[2 * VALUES_MOST];
-    int code = flags ? HIP_INVALID_VALUE : 0;
+    int code = flags                     ? HIP_INVALID_VALUE
+               : may_hang(values, count) ? HIP_NOT_SUPPORTED
+                                         : 0;
     for (unsigned i = 0; i < count && code == 0; i += VALUES_MOST) {
         unsigned some = count - i < VALUES_MOST ? count - i : VALUES_MOST;
         unsigned made_count = 0;
