@@ -101,14 +101,11 @@ static rnl_status add_header(struct compiler_job *job, const rnl_header *header,
     struct text word = {0};
     if (!is_file_inside(header->name))
         return fail_at(RNL_ERROR_INVALID_ARGUMENT, "options.headers",
-                       "a header cannot be called '%s'",
-                       header->name);
-    text_add(&word, "%s=%s/header-%zu", header->name, job->folder.path,
-             index);
+                       "a header cannot be called '%s'", header->name);
+    text_add(&word, "%s=%s/header-%zu", header->name, job->folder.path, index);
     rnl_status status = RNL_OK;
     if (!word.failed) {
-        status = put_file(word.data + strlen(header->name) + 1,
-                          header->source);
+        status = put_file(word.data + strlen(header->name) + 1, header->source);
         compiler_pair(job, "--header", word.data);
     }
     job->words.failed |= word.failed;
@@ -172,11 +169,10 @@ static rnl_status run(struct compiler_job *job, uint64_t timeout_ns)
     mem_release(arguments, (job->word_count + 1) * sizeof(char *));
     if (!error)
         return RNL_OK;
-    rnl_status status = error == ENOMEM || error == EAGAIN
-                            ? RNL_ERROR_OUT_OF_MEMORY
-                        : error == EMFILE || error == ENFILE
-                            ? RNL_ERROR_IO
-                            : RNL_ERROR_COMPILER_UNAVAILABLE;
+    rnl_status status =
+        error == ENOMEM || error == EAGAIN   ? RNL_ERROR_OUT_OF_MEMORY
+        : error == EMFILE || error == ENFILE ? RNL_ERROR_IO
+                                             : RNL_ERROR_COMPILER_UNAVAILABLE;
     fail(status, "the kernel compiler %s cannot be started: %s", job->program,
          strerror(error));
     fail_set_native(error, strerror(error));
@@ -186,7 +182,7 @@ static rnl_status run(struct compiler_job *job, uint64_t timeout_ns)
 // --- What came of it -------------------------------------------------------
 
 rnl_status compiler_refuse(const struct compiler_job *job, rnl_status status,
-                         const char *what)
+                           const char *what)
 {
     return fail_compiler(status, what, text_get(&job->result.output));
 }
@@ -199,7 +195,7 @@ static rnl_status check_output(const struct compiler_job *job)
                     "there is no memory for what the compiler says");
     if (job->result.read_error)
         return compiler_fail_file("reading the output of", job->program,
-                         job->result.read_error);
+                                  job->result.read_error);
     return RNL_OK;
 }
 
@@ -222,17 +218,18 @@ static rnl_status judge_exit(const struct compiler_job *job)
         return RNL_OK;
     case CODE_NOT_COMPILED:
         return compiler_refuse(job, RNL_ERROR_COMPILE_FAILED,
-                      "the kernel source does not compile");
+                               "the kernel source does not compile");
     case CODE_OPTION:
         return compiler_refuse(job, RNL_ERROR_INVALID_ARGUMENT,
-                      "a compiler option is wrong");
+                               "a compiler option is wrong");
     case CODE_FILE:
         return compiler_refuse(job, RNL_ERROR_IO,
-                      "the kernel compiler cannot use a file");
+                               "the kernel compiler cannot use a file");
     case CODE_LIMIT:
-        return compiler_refuse(job, RNL_ERROR_COMPILER_UNAVAILABLE,
-                      "a limit of the system keeps the kernel compiler from "
-                      "running");
+        return compiler_refuse(
+            job, RNL_ERROR_COMPILER_UNAVAILABLE,
+            "a limit of the system keeps the kernel compiler from "
+            "running");
     case CODE_LIBRARY:
         return compiler_refuse(job, RNL_ERROR_COMPILER_UNAVAILABLE,
                                "the kernel compiler cannot use a library");

@@ -15,8 +15,8 @@ struct compiler_job {
     struct scratch folder;           // holds all files of the job
     char path[FIND_PATH_SIZE + 16];  // of a file
     const struct source *source;
-    const atomic_bool *stop;         // or NULL
-    struct text words;               // the command line, each word with its end
+    const atomic_bool *stop;  // or NULL
+    struct text words;        // the command line, each word with its end
     size_t word_count;
     struct spawn_result result;
 };
