@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 // In a process of its own: the library is looked for once.
@@ -82,6 +83,102 @@ RNL_TEST(a_required_symbol_of_hip_is_named)
     else
         expect_reason(__func__, "RUNNEL_FAKE_HIDE=hipModuleLaunchKernel",
                       "hipModuleLaunchKernel");
+}
+
+// --- A folder of ROCm --------------------------------------------------------
+
+// hiprtc, which the fake has, is found beside the runtime under this name, or
+// not at all.
+static void expect_compiler(const char *name)
+{
+    rnl_context context;
+    const char *reason = "";
+    assert_ok(rnl_context_open("hip", 0, NULL, &context));
+    rnl_status status =
+        rnl_context_supports(context, RNL_FEATURE_COMPILE, &reason);
+    if (!*name)
+        assert_non_null(strstr(reason, "hiprtc was not found"));
+    assert_status(status, *name ? RNL_OK : RNL_ERROR_UNSUPPORTED);
+    assert_ok(rnl_context_release(context));
+}
+
+static void link_fake(const char *folder, const char *name)
+{
+    char path[512];
+    snprintf(path, sizeof path, "%s/lib/%s", folder, name);
+    assert_int_equal(symlink(getenv("RUNNEL_HIP"), path), 0);
+}
+
+static void expect_folder(const char *test, const char *name)
+{
+    char folder[] = "/tmp/runnel-rocm-XXXXXX", rocm[64], wanted[64], path[512];
+    static const char *const names[] = {"libamdhip64.so.8", "libhiprtc.so.6",
+                                        "libamdhip64.so.6"};
+    assert_non_null(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/lib", folder);
+    assert_int_equal(mkdir(path, 0700), 0);
+    link_fake(folder, names[0]);
+    if (*name)
+        link_fake(folder, name);
+    snprintf(rocm, sizeof rocm, "ROCM_PATH=%s", folder);
+    snprintf(wanted, sizeof wanted, "TEST_NAME=%s", name);
+    const char *environment[] = {rocm, wanted,
+                                 "RUNNEL_HIP=", "RUNNEL_HIPRTC=", NULL};
+    int status = fake_spawn(test, environment);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        snprintf(path, sizeof path, "%s/lib/%s", folder, names[i]);
+        unlink(path);
+    }
+    snprintf(path, sizeof path, "%s/lib", folder);
+    assert_int_equal(rmdir(path), 0);
+    assert_int_equal(rmdir(folder), 0);
+    assert_int_equal(status, 0);
+}
+
+RNL_TEST(a_folder_of_rocm_is_searched)
+{
+    if (fake_is_child()) {
+        expect_compiler(getenv("TEST_NAME"));
+        return;
+    }
+    if (!getenv("RUNNEL_HIP_CC"))
+        test_skip("runnel-hip-cc was not built");
+    if (dlopen("libamdhip64.so.8", RTLD_LAZY) ||
+        dlopen("libhiprtc.so.6", RTLD_LAZY) ||
+        dlopen("libamdhip64.so.6", RTLD_LAZY))
+        test_skip("this machine has a newer libamdhip64");
+    expect_folder(__func__, "libhiprtc.so.6");
+    expect_folder(__func__, "libamdhip64.so.6");
+    expect_folder(__func__, "");
+}
+
+// --- Codes -------------------------------------------------------------------
+
+RNL_TEST(each_code_of_hip_has_its_status)
+{
+    static const struct {
+        int code;
+        rnl_status status;
+    } rows[] = {
+        {1, RNL_ERROR_INVALID_ARGUMENT},   {2, RNL_ERROR_OUT_OF_MEMORY},
+        {9, RNL_ERROR_INVALID_ARGUMENT},   {98, RNL_ERROR_INVALID_BINARY},
+        {100, RNL_ERROR_NO_DEVICE},        {200, RNL_ERROR_INVALID_BINARY},
+        {209, RNL_ERROR_INVALID_BINARY},   {218, RNL_ERROR_INVALID_BINARY},
+        {300, RNL_ERROR_INVALID_BINARY},   {500, RNL_ERROR_NOT_FOUND},
+        {701, RNL_ERROR_INVALID_ARGUMENT}, {720, RNL_ERROR_INVALID_ARGUMENT},
+        {801, RNL_ERROR_UNSUPPORTED},      {999, RNL_ERROR_DRIVER},
+    };
+    rnl_context context;
+    rnl_stream stream;
+    rnl_buffer buffer;
+    fake_open(&context, &stream, 0, &buffer, 64);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        fake_fail("hipMemsetD32Async", 1, rows[i].code, 0);
+        assert_status(rnl_enqueue_fill(stream, buffer, 0, 64, 1, 4),
+                      rows[i].status);
+    }
+    fake_fail("*", 0, 0, 0);
+    fake_close(context, stream, buffer);
 }
 
 // --- The real library -------------------------------------------------------
