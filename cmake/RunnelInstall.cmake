@@ -53,11 +53,13 @@ if(TARGET runnel-cc)
             COMPONENT tools)
 endif()
 if(TARGET runnel-hip-cc)
-    install(TARGETS runnel-hip-cc RUNTIME DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/runnel)
+    install(TARGETS runnel-hip-cc RUNTIME DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/runnel
+            COMPONENT tools)
 endif()
 if(TARGET runnel-cli)
+    # In the package for Python the library is in the program's own folder.
     set_target_properties(runnel-cli PROPERTIES
-        INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")
+        INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}$<$<BOOL:${SKBUILD}>:;$ORIGIN>")
     install(TARGETS runnel-cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR}
             COMPONENT tools)
 endif()

@@ -1,0 +1,16 @@
+"""The command line program, as `python -m runnel` and `runnel`."""
+
+import os
+import sys
+
+
+def main():
+    program = os.path.join(os.path.dirname(__file__), "_lib", "runnel")
+    if not os.path.exists(program):
+        sys.exit("runnel: the command line program is not beside this package "
+                 "(%s)" % program)
+    os.execv(program, ["runnel"] + sys.argv[1:])
+
+
+if __name__ == "__main__":
+    main()

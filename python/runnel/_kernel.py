@@ -1,0 +1,125 @@
+"""Kernels that take arrays: runnel.kernel."""
+
+import threading
+
+from . import _core
+
+_lock = threading.Lock()
+_context = None
+
+
+def current_context():
+    """The context of calls that name none: of the best device, opened once."""
+    global _context
+    with _lock:
+        if _context is None:
+            _context = _core.Context()
+        return _context
+
+
+def _is_host_array(value):
+    if isinstance(value, (bytes, bytearray, _core.Buffer)):
+        return False
+    return hasattr(value, "__array_interface__") and hasattr(value, "shape") \
+        and not hasattr(value, "__cuda_array_interface__") and value.shape != ()
+
+
+class Kernel:
+    """A kernel for each context it is launched in, and a number of threads
+    instead of a grid of blocks. See kernel()."""
+
+    def __init__(self, source, name, *, context=None, options=(), headers=None,
+                 file=None, block=None):
+        self.source = source
+        self.name = name
+        self.block = block
+        self._settings = dict(options=options, headers=headers or {},
+                              name=file)
+        self._context = context
+        self._function = None
+        if context is not None:
+            self.function()
+
+    def function(self):
+        """The Function behind it; compiles where that was not done yet."""
+        if self._function is None:
+            context = self._context or current_context()
+            self._function = _core.compile_function(
+                context, self.source, self.name, **self._settings)
+        return self._function
+
+    def _shape(self, function, threads):
+        extents = tuple(threads) if isinstance(threads, (tuple, list)) \
+            else (threads,)
+        block = self.block
+        if block is None:
+            most = min(256, function.suggest_block(0, 256))
+            block = (most,) if len(extents) == 1 else \
+                (16, max(1, most // 16), 1)[:len(extents)]
+        elif not isinstance(block, (tuple, list)):
+            block = (block,)
+        block = tuple(block) + (1,) * (len(extents) - len(block))
+        grid = tuple(-(-extent // size)
+                     for extent, size in zip(extents, block))
+        return grid, block
+
+    def __call__(self, threads, *arguments, stream=None, **options):
+        """Launches at least `threads` threads, an int or up to three of them,
+        in whole blocks: the kernel has to check its index.
+
+        With arrays of the host (NumPy's) among the arguments, the call waits
+        until the kernel is done. Otherwise it does not wait.
+        """
+        function = self.function()
+        context = function.context
+        stream = stream or context.default_stream
+        grid, block = self._shape(function, threads)
+        if 0 in grid:
+            return
+        hosted = [i for i, value in enumerate(arguments)
+                  if _is_host_array(value)]
+        if hosted and context.device.api != "cpu":
+            self._with_copies(stream, grid, block, list(arguments), hosted,
+                              options)
+            return
+        stream.enqueue_function(function, grid, block, *arguments, **options)
+        if hosted:
+            stream.synchronize()
+
+    def _with_copies(self, stream, grid, block, arguments, hosted, options):
+        """On a device that cannot reach the host's memory: to it, and back
+        where the array may be written."""
+        function = self.function()
+        context = function.context
+        arrays = {}
+        for i in hosted:
+            array = arguments[i]
+            if id(array) not in arrays:
+                view = memoryview(array)
+                copy = _core.Buffer(context, array.shape, array.dtype)
+                stream.enqueue_copy(copy, view)
+                arrays[id(array)] = copy, view
+            arguments[i] = arrays[id(array)][0]
+        stream.enqueue_function(function, grid, block, *arguments, **options)
+        for copy, view in arrays.values():
+            if not view.readonly:
+                stream.enqueue_copy(view, copy)
+        stream.synchronize()
+
+    def __repr__(self):
+        return "<runnel.Kernel %s>" % self.name
+
+
+def kernel(source, name, *, context=None, options=(), headers=None, file=None,
+           block=None):
+    """A kernel of CUDA source that takes arrays:
+
+        add = runnel.kernel(source, "add")
+        add(n, a, b, c, n)
+
+    `name` may be a template's name expression such as "scale<float>". `block`
+    is the number of threads in a block, an int or up to three; without it, a
+    size that suits the kernel. Without a context, current_context() is used.
+    """
+    return Kernel(source, name, context=context, options=options,
+                  headers=headers, file=file, block=block)

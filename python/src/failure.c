@@ -1,0 +1,72 @@
+// Failures of the library as exceptions: runnel.Error with every field of
+// rnl_error.
+#include "binding.h"
+
+PyObject *error_factory;
+
+static PyObject *text_or_none(const char *text)
+{
+    if (!text)
+        Py_RETURN_NONE;
+    return PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text), "replace");
+}
+
+static bool put(PyObject *fields, const char *name, PyObject *value)
+{
+    bool good = value && PyDict_SetItemString(fields, name, value) == 0;
+    Py_XDECREF(value);
+    return good;
+}
+
+static PyObject *site_of(const rnl_error *error)
+{
+    if (!error->site_file)
+        Py_RETURN_NONE;
+    return Py_BuildValue("(Ni)", text_or_none(error->site_file),
+                         error->site_line);
+}
+
+static PyObject *fields_of(const rnl_error *error)
+{
+    PyObject *fields = PyDict_New();
+    if (fields &&
+        put(fields, "native_code", PyLong_FromLongLong(error->native_code)) &&
+        put(fields, "native_text", text_or_none(error->native_text)) &&
+        put(fields, "message", text_or_none(error->message)) &&
+        put(fields, "function", text_or_none(error->function)) &&
+        put(fields, "parameter", text_or_none(error->parameter)) &&
+        put(fields, "object", text_or_none(error->object)) &&
+        put(fields, "stream", text_or_none(error->stream)) &&
+        put(fields, "operation",
+            PyLong_FromUnsignedLongLong(error->operation)) &&
+        put(fields, "operation_name", text_or_none(error->operation_name)) &&
+        put(fields, "operation_label", text_or_none(error->operation_label)) &&
+        put(fields, "site", site_of(error)) &&
+        put(fields, "log", text_or_none(error->log)))
+        return fields;
+    Py_XDECREF(fields);
+    return NULL;
+}
+
+PyObject *raise_error(rnl_status status)
+{
+    PyObject *fields = fields_of(rnl_last_error());
+    PyObject *error =
+        fields && error_factory
+            ? PyObject_CallFunction(error_factory, "iO", (int)status, fields)
+            : NULL;
+    Py_XDECREF(fields);
+    if (error)
+        PyErr_SetObject((PyObject *)Py_TYPE(error), error);
+    else if (!PyErr_Occurred())
+        PyErr_SetString(PyExc_RuntimeError, rnl_status_text(status));
+    Py_XDECREF(error);
+    return NULL;
+}
+
+PyObject *none_or_error(rnl_status status)
+{
+    if (status != RNL_OK)
+        return raise_error(status);
+    Py_RETURN_NONE;
+}

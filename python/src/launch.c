@@ -1,0 +1,208 @@
+// Launches: shape, options, and the place in the caller's source.
+#include "binding.h"
+
+#include <string.h>
+
+// --- The caller's place ------------------------------------------------------
+//
+// The library keeps the name of the file for good. Each name is therefore a
+// string that is never freed; the last code objects are remembered with theirs.
+
+#define KNOWN_CODES 256
+
+struct known_code {
+    PyObject *code;
+    const char *file;
+};
+
+static struct known_code known[KNOWN_CODES];
+static PyObject *files;  // name: name, to find the one that is kept
+
+static const char *keep_file(PyObject *code)
+{
+    PyObject *name = PyObject_GetAttrString(code, "co_filename");
+    if (!files)
+        files = PyDict_New();
+    PyObject *kept =
+        name && files ? PyDict_GetItemWithError(files, name) : NULL;
+    if (!kept && name && files && PyDict_SetItem(files, name, name) == 0)
+        kept = name;
+    const char *text = kept ? PyUnicode_AsUTF8AndSize(kept, NULL) : NULL;
+    Py_XDECREF(name);
+    PyErr_Clear();
+    return text;
+}
+
+static const char *file_of(PyObject *code)
+{
+    struct known_code *entry = &known[((uintptr_t)code >> 4) % KNOWN_CODES];
+#if defined(Py_GIL_DISABLED)
+    return keep_file(code);
+#endif
+    if (entry->code != code) {
+        const char *file = keep_file(code);
+        PyObject *old = entry->code;
+        Py_INCREF(code);
+        *entry = (struct known_code){code, file};
+        Py_XDECREF(old);
+    }
+    return entry->file;
+}
+
+void site_of_caller(const char **out_file, int *out_line)
+{
+    PyFrameObject *frame = PyEval_GetFrame();
+    *out_file = NULL;
+    *out_line = 0;
+    if (!frame)
+        return;
+    PyObject *code = (PyObject *)PyFrame_GetCode(frame);
+    *out_file = file_of(code);
+    *out_line = PyFrame_GetLineNumber(frame);
+    Py_DECREF(code);
+}
+
+// --- Options -----------------------------------------------------------------
+
+static bool read_flag(PyObject *value, bool *out)
+{
+    int truth = PyObject_IsTrue(value);
+    *out = truth > 0;
+    return truth >= 0;
+}
+
+static bool read_option(rnl_launch *out, rnl_launch_attribute *attributes,
+                        const char *name, PyObject *value)
+{
+    if (strcmp(name, "shared_size") == 0)
+        return to_uint64(value, &out->shared_size);
+    if (strcmp(name, "cluster") == 0)
+        return to_dim3(value, &out->cluster);
+    if (strcmp(name, "label") == 0) {
+        out->label =
+            value == Py_None ? NULL : PyUnicode_AsUTF8AndSize(value, NULL);
+        return value == Py_None || out->label;
+    }
+    rnl_launch_attribute *attribute = &attributes[out->attribute_count];
+    if (strcmp(name, "cooperative") == 0) {
+        attribute->id = RNL_LAUNCH_COOPERATIVE;
+        out->attribute_count++;
+        return read_flag(value, &attribute->value.cooperative);
+    }
+    if (strcmp(name, "priority") == 0) {
+        attribute->id = RNL_LAUNCH_PRIORITY;
+        attribute->value.priority = (int)PyLong_AsLong(value);
+        out->attribute_count++;
+        return !PyErr_Occurred();
+    }
+    PyErr_Format(PyExc_TypeError,
+                 "a launch has no option '%s'; there are shared_size, cluster, "
+                 "cooperative, priority and label",
+                 name);
+    return false;
+}
+
+bool launch_read(rnl_launch *out, rnl_launch_attribute *attributes,
+                 PyObject *grid, PyObject *block, PyObject *const *values,
+                 PyObject *names)
+{
+    *out = (rnl_launch){.struct_size = sizeof *out};
+    if (!to_dim3(grid, &out->grid) || !to_dim3(block, &out->block))
+        return false;
+    Py_ssize_t count = names ? PyTuple_Size(names) : 0;
+    if (count > 0)
+        memset(attributes, 0, 2 * sizeof *attributes);
+    for (Py_ssize_t i = 0; i < count; i++) {
+        const char *name =
+            PyUnicode_AsUTF8AndSize(PyTuple_GetItem(names, i), NULL);
+        if (!name || !read_option(out, attributes, name, values[i]))
+            return false;
+    }
+    if (out->attribute_count > 0)
+        out->attributes = attributes;
+    return true;
+}
+
+// --- Launching ---------------------------------------------------------------
+
+rnl_status submit_to_stream(void *stream, rnl_function function,
+                            const rnl_launch *launch, const rnl_args *args)
+{
+    rnl_status status;
+    CALL_UNLOCKED(status, rnl_enqueue_function(stream, function, launch, args));
+    return status;
+}
+
+// `given` begins with grid and block; values of `names` are behind it.
+static PyObject *prepare_and(submit_fn submit, void *where, PyObject *function,
+                             PyObject *const *given, Py_ssize_t count,
+                             PyObject *names)
+{
+    struct arguments arguments;
+    rnl_launch_attribute attributes[2];
+    rnl_launch shape;
+    if (count < 2) {
+        PyErr_SetString(PyExc_TypeError,
+                        "a launch takes a grid and a block before the kernel's "
+                        "arguments");
+        return NULL;
+    }
+    if (!launch_read(&shape, attributes, given[0], given[1], given + count,
+                     names) ||
+        !arguments_read(&arguments, function, given + 2, count - 2))
+        return NULL;
+    site_of_caller(&shape.file, &shape.line);
+    rnl_status status =
+        submit(where, handle_of(function), &shape, &arguments.args);
+    arguments_finish(&arguments);
+    if (status != RNL_OK)
+        return raise_error(status);
+    if (PyErr_Occurred())
+        return NULL;
+    Py_RETURN_NONE;
+}
+
+PyObject *launch(rnl_stream stream, PyObject *function, PyObject *const *given,
+                 Py_ssize_t count, PyObject *names)
+{
+    return prepare_and(submit_to_stream, stream, function, given, count, names);
+}
+
+#define MOST_OPTIONS 8
+
+// The same for a call whose arguments come as a tuple and a dict. "stream" and
+// "after" are the caller's to read.
+PyObject *launch_of_tuple(submit_fn submit, void *where, PyObject *function,
+                          PyObject *args, PyObject *kwargs)
+{
+    PyObject *values[MOST_ARGUMENTS + 2 + MOST_OPTIONS];
+    PyObject *key, *value, *names = PyList_New(0);
+    Py_ssize_t count = PyTuple_Size(args), named = 0, at = 0;
+    if (count > MOST_ARGUMENTS + 2) {
+        PyErr_Format(PyExc_TypeError,
+                     "a call takes at most %d arguments; enqueue_function "
+                     "takes more",
+                     MOST_ARGUMENTS);
+        Py_CLEAR(names);
+    }
+    for (Py_ssize_t i = 0; names && i < count; i++)
+        values[i] = PyTuple_GetItem(args, i);
+    while (names && kwargs && PyDict_Next(kwargs, &at, &key, &value)) {
+        const char *name = PyUnicode_AsUTF8AndSize(key, NULL);
+        if (name && (strcmp(name, "stream") == 0 || strcmp(name, "after") == 0))
+            continue;
+        if (named == MOST_OPTIONS)
+            PyErr_SetString(PyExc_TypeError, "a launch has no so many options");
+        if (!name || named == MOST_OPTIONS || PyList_Append(names, key) < 0)
+            Py_CLEAR(names);
+        else
+            values[count + named++] = value;
+    }
+    PyObject *tuple = names ? PyList_AsTuple(names) : NULL;
+    PyObject *result =
+        tuple ? prepare_and(submit, where, function, values, count, tuple)
+              : NULL;
+    Py_XDECREF(names);
+    Py_XDECREF(tuple);
+    return result;
+}
