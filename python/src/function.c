@@ -346,9 +346,12 @@ PyObject *compile_function(PyObject *module, PyObject *args, PyObject *kwargs)
 // function(grid, block, *arguments, stream=None, ...).
 static PyObject *function_call(PyObject *self, PyObject *args, PyObject *kwargs)
 {
+    static PyObject *name;
     PyObject *context = context_of(self), *stream = NULL;
     rnl_stream handle = NULL;
-    if (kwargs && (stream = PyDict_GetItemString(kwargs, "stream")) &&
+    if (!name && !(name = PyUnicode_InternFromString("stream")))
+        return NULL;
+    if (kwargs && (stream = PyDict_GetItemWithError(kwargs, name)) &&
         stream != Py_None && !to_stream(stream, &handle))
         return NULL;
     if (!handle) {

@@ -5,18 +5,22 @@
 
 // --- The caller's place ------------------------------------------------------
 //
-// The library keeps the name of the file for good. Each name is therefore a
-// string that is never freed; the last code objects are remembered with theirs.
+// The library keeps the name of the file for good, so each name is a string that
+// is never freed. To find the line, the interpreter decodes a table from the
+// beginning of the function; places that were seen before are remembered by
+// their instruction.
 
-#define KNOWN_CODES 256
+#define KNOWN_PLACES 1024
 
-struct known_code {
-    PyObject *code;
+struct place_seen {
+    PyObject *code;  // a reference, or the address might be another code's
+    long instruction;
     const char *file;
+    int line;
 };
 
-static struct known_code known[KNOWN_CODES];
-static PyObject *files;  // name: name, to find the one that is kept
+static struct place_seen seen[KNOWN_PLACES];
+static PyObject *files;  // name: name, to find the string that is kept
 
 static const char *keep_file(PyObject *code)
 {
@@ -33,20 +37,27 @@ static const char *keep_file(PyObject *code)
     return text;
 }
 
-static const char *file_of(PyObject *code)
+static long instruction_of(PyFrameObject *frame)
 {
-    struct known_code *entry = &known[((uintptr_t)code >> 4) % KNOWN_CODES];
-#if defined(Py_GIL_DISABLED)
-    return keep_file(code);
-#endif
-    if (entry->code != code) {
-        const char *file = keep_file(code);
-        PyObject *old = entry->code;
-        Py_INCREF(code);
-        *entry = (struct known_code){code, file};
-        Py_XDECREF(old);
-    }
-    return entry->file;
+    static PyObject *name;
+    if (!name)
+        name = PyUnicode_InternFromString("f_lasti");
+    PyObject *number = name ? PyObject_GetAttr((PyObject *)frame, name) : NULL;
+    long result = number ? PyLong_AsLong(number) : -1;
+    Py_XDECREF(number);
+    PyErr_Clear();
+    return result;
+}
+
+static void find_place(PyFrameObject *frame, PyObject *code,
+                       struct place_seen *out)
+{
+    PyObject *old = out->code;
+    out->file = keep_file(code);
+    out->line = PyFrame_GetLineNumber(frame);
+    Py_INCREF(code);
+    out->code = code;
+    Py_XDECREF(old);
 }
 
 void site_of_caller(const char **out_file, int *out_line)
@@ -57,8 +68,20 @@ void site_of_caller(const char **out_file, int *out_line)
     if (!frame)
         return;
     PyObject *code = (PyObject *)PyFrame_GetCode(frame);
-    *out_file = file_of(code);
+#if defined(Py_GIL_DISABLED)
+    *out_file = keep_file(code);
     *out_line = PyFrame_GetLineNumber(frame);
+#else
+    long instruction = instruction_of(frame);
+    uintptr_t mixed = ((uintptr_t)code >> 5) ^ ((uintptr_t)instruction >> 1);
+    struct place_seen *place = &seen[mixed % KNOWN_PLACES];
+    if (place->code != code || place->instruction != instruction) {
+        place->instruction = instruction;
+        find_place(frame, code, place);
+    }
+    *out_file = place->file;
+    *out_line = place->line;
+#endif
     Py_DECREF(code);
 }
 
@@ -176,32 +199,33 @@ PyObject *launch_of_tuple(submit_fn submit, void *where, PyObject *function,
                           PyObject *args, PyObject *kwargs)
 {
     PyObject *values[MOST_ARGUMENTS + 2 + MOST_OPTIONS];
-    PyObject *key, *value, *names = PyList_New(0);
+    PyObject *key, *value, *names = NULL, *tuple = NULL;
     Py_ssize_t count = PyTuple_Size(args), named = 0, at = 0;
-    if (count > MOST_ARGUMENTS + 2) {
+    bool good = count <= MOST_ARGUMENTS + 2;
+    if (!good)
         PyErr_Format(PyExc_TypeError,
                      "a call takes at most %d arguments; enqueue_function "
                      "takes more",
                      MOST_ARGUMENTS);
-        Py_CLEAR(names);
-    }
-    for (Py_ssize_t i = 0; names && i < count; i++)
+    for (Py_ssize_t i = 0; good && i < count; i++)
         values[i] = PyTuple_GetItem(args, i);
-    while (names && kwargs && PyDict_Next(kwargs, &at, &key, &value)) {
+    while (good && kwargs && PyDict_Next(kwargs, &at, &key, &value)) {
         const char *name = PyUnicode_AsUTF8AndSize(key, NULL);
         if (name && (strcmp(name, "stream") == 0 || strcmp(name, "after") == 0))
             continue;
         if (named == MOST_OPTIONS)
             PyErr_SetString(PyExc_TypeError, "a launch has no so many options");
-        if (!name || named == MOST_OPTIONS || PyList_Append(names, key) < 0)
-            Py_CLEAR(names);
-        else
+        names = names ? names : PyList_New(0);
+        good = name && named < MOST_OPTIONS && names &&
+               PyList_Append(names, key) == 0;
+        if (good)
             values[count + named++] = value;
     }
-    PyObject *tuple = names ? PyList_AsTuple(names) : NULL;
+    if (names && good)
+        good = (tuple = PyList_AsTuple(names));
     PyObject *result =
-        tuple ? prepare_and(submit, where, function, values, count, tuple)
-              : NULL;
+        good ? prepare_and(submit, where, function, values, count, tuple)
+             : NULL;
     Py_XDECREF(names);
     Py_XDECREF(tuple);
     return result;

@@ -1,0 +1,256 @@
+"""Buffers: shapes, types, copies, fills, and the buffer protocol."""
+
+import array
+import gc
+
+import pytest
+
+import runnel
+from conftest import Gate, wait_until
+
+np = pytest.importorskip("numpy")
+
+TYPES = ["bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64",
+         "uint64", "float16", "float32", "float64", "complex64", "complex128"]
+
+
+@pytest.mark.parametrize("name", TYPES)
+def test_types_go_round(context, name):
+    a = np.arange(24).reshape(2, 3, 4).astype(name)
+    buffer = context.array(a)
+    assert buffer.dtype == name and buffer.shape == (2, 3, 4)
+    assert buffer.nbytes == a.nbytes and buffer.itemsize == a.itemsize
+    assert buffer.ndim == 3 and len(buffer) == 2
+    back = buffer.numpy()
+    assert back.dtype == a.dtype and (back == a).all()
+    for spelling in (a.dtype, a.dtype.type, a.dtype.str):
+        assert runnel.Buffer(context, 3, spelling).dtype == name
+
+
+@pytest.mark.parametrize("dtype", [int, float, bool, "f4", "<i2", "torch.int8"])
+def test_other_spellings_of_types(context, dtype):
+    assert context.buffer(3, dtype).shape == (3,)
+
+
+@pytest.mark.parametrize("dtype", ["text", ">f4", "float31", object, 5, "",
+                                   np.dtype("i4,f8"), "datetime64"])
+def test_types_that_cannot_be(context, dtype):
+    with pytest.raises(TypeError, match="no type of elements"):
+        context.buffer(3, dtype)
+
+
+@pytest.mark.parametrize("shape, count", [
+    (5, 5), ((), 1), ((2, 3), 6), ([4, 0], 0), (0, 0), ((1,) * 8, 1)])
+def test_shapes(context, shape, count):
+    buffer = context.buffer(shape, "int32", zeroed=True)
+    assert buffer.nbytes == 4 * count
+    assert buffer.numpy().sum() == 0
+    assert buffer.numpy().shape == buffer.shape
+
+
+@pytest.mark.parametrize("shape, kind", [
+    (-1, ValueError), ((2, -3), ValueError), ((1,) * 9, ValueError),
+    ((2**40, 2**40), OverflowError), (2**70, OverflowError),
+    ("ab", TypeError), (1.5, TypeError), (None, TypeError)])
+def test_shapes_that_cannot_be(context, shape, kind):
+    with pytest.raises(kind):
+        context.buffer(shape, "int32")
+
+
+def test_memory_that_does_not_exist(context):
+    with pytest.raises(MemoryError) as caught:
+        context.buffer(2**56)
+    assert isinstance(caught.value, runnel.OutOfMemory)
+
+
+def test_views_and_slices_are_the_same_memory(context, stream):
+    buffer = context.array(np.arange(12, dtype=np.float32))
+    table = buffer.view((3, 4))
+    assert table.shape == (3, 4)
+    rows = table.slice(1, 3)
+    assert rows.numpy().tolist() == [[4, 5, 6, 7], [8, 9, 10, 11]]
+    assert buffer.view(dtype="uint8").shape == (48,)
+    assert table.slice(2).shape == (1, 4)
+    stream.fill_and_wait(rows, 1.5)
+    assert buffer.numpy().tolist() == [0, 1, 2, 3] + 8 * [1.5]
+    for bad in (lambda: buffer.view((5, 5)), lambda: buffer.view(13)):
+        with pytest.raises(ValueError):
+            bad()
+    for bounds in (-1,), (2, 1), (0, 13):
+        with pytest.raises(IndexError):
+            buffer.slice(*bounds)
+    with pytest.raises(ValueError):
+        context.buffer((), "int32").slice(0)
+
+
+@pytest.mark.parametrize("dtype, value, bad", [
+    ("uint8", 200, 300), ("int16", -5, 70000), ("float32", 2.5, "x"),
+    ("float64", -1e300, None), ("float16", 0.5, 1e30), ("bool", True, None),
+    ("int64", -2**60, 2**64)])
+def test_fills(context, stream, dtype, value, bad):
+    buffer = context.buffer(9, dtype)
+    stream.fill_and_wait(buffer, value)
+    assert (buffer.numpy() == np.array(value, dtype)).all()
+    if bad is not None:
+        with pytest.raises((ValueError, TypeError, OverflowError)):
+            stream.enqueue_fill(buffer, bad)
+
+
+def test_fills_of_parts_and_of_bfloat16(context, stream):
+    buffer = context.buffer(4, "int32", zeroed=True)
+    stream.fill_and_wait(buffer, 7, 8, offset=4)
+    assert buffer.numpy().tolist() == [0, 7, 7, 0]
+    with pytest.raises(IndexError):
+        stream.enqueue_fill(buffer, 1, 100)
+    brain = context.buffer(3, "bfloat16")
+    assert brain.dtype == "bfloat16"
+    for number, bits in (1.0, 0x3f80), (-2.5, 0xc020), (1.00390625, 0x3f80):
+        stream.fill_and_wait(brain, number)
+        assert brain.view(dtype="uint16").numpy().tolist() == 3 * [bits]
+    with pytest.raises(TypeError):
+        stream.enqueue_fill(context.buffer(2, "complex64"), 1)
+
+
+def test_copies_in_all_directions(context, stream):
+    a, b = context.buffer(10, "int32"), context.buffer(10, "int32")
+    source, target = np.arange(10, dtype=np.int32), np.zeros(10, np.int32)
+    stream.enqueue_copy(a, source)
+    stream.enqueue_copy(b, a)
+    stream.enqueue_copy(target, b)
+    stream.synchronize()
+    assert (target == source).all()
+    stream.copy_and_wait(a, source, 8, to_offset=4, source_offset=12)
+    assert a.numpy().tolist() == [0, 3, 4] + list(range(3, 10))
+    stream.copy_and_wait(target, array.array("i", range(10, 20)))
+    assert target.tolist() == list(range(10, 20))
+    for bad in ((a, source[:5]), (target, source[:5]), (a, b"abc")):
+        with pytest.raises(ValueError):
+            stream.enqueue_copy(*bad)
+    for bad in ((a, source, 44), (target, a, 44), (a, b, 44)):
+        with pytest.raises((IndexError, ValueError)):
+            stream.enqueue_copy(*bad)
+    with pytest.raises(IndexError):
+        stream.enqueue_copy(a, source, 0, source_offset=41)
+    with pytest.raises((BufferError, TypeError, ValueError)):
+        stream.enqueue_copy(b"0123456789" * 4, a)
+    with pytest.raises(TypeError):
+        stream.enqueue_copy(a, [1, 2, 3])
+    with pytest.raises((BufferError, ValueError)):
+        stream.enqueue_copy(a, np.zeros((10, 2), np.int32)[:, 0])
+    with pytest.raises((OverflowError, TypeError)):
+        stream.enqueue_copy(a, source, -1)
+
+
+def test_memory_of_a_copy_stays_until_it_was_copied(context, stream):
+    gate = Gate(stream)
+    source = np.arange(1000, dtype=np.int64)
+    a = context.buffer(1000, "int64")
+    stream.enqueue_copy(a, source.copy())
+    target = np.zeros(1000, np.int64)
+    stream.enqueue_copy(target, a)
+    noise = [np.full(1000, 7) for _ in range(50)]
+    gc.collect()
+    gate.open()
+    stream.synchronize()
+    assert (target == source).all() and len(noise) == 50
+
+
+# --- The buffer protocol -------------------------------------------------------
+
+def test_numpy_sees_the_memory_itself(context, on_cpu):
+    buffer = context.buffer((2, 3), "float32", zeroed=True)
+    a = np.asarray(buffer)
+    assert a.shape == (2, 3) and a.dtype == np.float32
+    a[1, 2] = 5
+    assert np.asarray(buffer)[1, 2] == 5
+    view = memoryview(buffer)
+    assert view.format == "f" and view.shape == (2, 3) and not view.readonly
+    assert view.strides == (12, 4) and view.nbytes == 24
+    assert buffer.__array_interface__["shape"] == (2, 3)
+    assert buffer.host_accessible and not buffer.readonly
+    assert not hasattr(buffer, "__cuda_array_interface__")
+
+
+def test_a_view_keeps_the_memory(context, on_cpu):
+    buffer = context.array(np.arange(1000))
+    a = np.asarray(buffer)
+    buffer.release()
+    del buffer
+    gc.collect()
+    other = [context.array(np.full(1000, -1)) for _ in range(20)]
+    assert a.tolist() == list(range(1000)) and other
+    with pytest.raises(runnel.Error):
+        memoryview(runnel_released(context))
+
+
+def runnel_released(context):
+    buffer = context.buffer(10)
+    buffer.release()
+    return buffer
+
+
+def test_an_address_that_was_given_out_keeps_the_memory(context, on_cpu):
+    class Holder:
+        def __init__(self, buffer):
+            self.buffer = buffer
+            self.__array_interface__ = buffer.__array_interface__
+    buffer = context.array(np.arange(1000))
+    a = np.asarray(Holder(buffer))
+    buffer.release()
+    other = [context.array(np.full(1000, -1)) for _ in range(20)]
+    assert a.tolist() == list(range(1000)) and other
+
+
+def test_memory_of_numpy_is_used_and_kept(context, stream, module, on_cpu):
+    import weakref
+    a = np.ones(100, np.float32)
+    buffer = runnel.from_array(a, context)
+    assert buffer.shape == (100,) and buffer.dtype == "float32"
+    gone = weakref.ref(a)
+    gate = Gate(stream)
+    stream.enqueue_function(module.function("scale"), 1, 128, buffer, 2.0, 100)
+    view = np.asarray(buffer)
+    stream.enqueue_function(module.function("scale"), 1, 128, buffer, 2.0, 100)
+    address = a.ctypes.data
+    del a
+    buffer.release()
+    gc.collect()
+    assert gone() is not None, "the kernel still needs it"
+    gate.open()
+    stream.synchronize()
+    assert (view == 4).all() and view.ctypes.data == address
+    del view, buffer
+    wait_until(lambda: gone() is None)
+
+
+def test_read_only_memory_stays_as_it_is(context, stream, on_cpu):
+    buffer = runnel.from_array(b"abcdefgh", context)
+    assert buffer.readonly and "read-only" in repr(buffer)
+    assert memoryview(buffer).readonly
+    assert np.asarray(buffer).flags.writeable is False
+    assert buffer.slice(1, 3).readonly and buffer.view(8).readonly
+    for bad in (lambda: stream.enqueue_fill(buffer, 1),
+                lambda: stream.enqueue_copy(buffer, b"01234567"),
+                lambda: stream.enqueue_write_value32(buffer, 0, 1),
+                lambda: runnel.Graph(context).add_fill(buffer, 0)):
+        with pytest.raises(BufferError):
+            bad()
+    assert buffer.numpy().tobytes() == b"abcdefgh"
+
+
+@pytest.mark.parametrize("thing, kind", [
+    (5, TypeError), ("text", TypeError), (None, TypeError), ([1], TypeError),
+    (np.ones((4, 4)).T[:2], BufferError), (np.ones(8)[::2], BufferError),
+    (np.ones((1,) * 9), BufferError)])
+def test_what_is_no_array_is_refused(context, on_cpu, thing, kind):
+    with pytest.raises(kind):
+        runnel.from_array(thing, context)
+
+
+def test_structs_and_empty_arrays_are_memory_too(context, on_cpu):
+    pairs = np.zeros(3, np.dtype("i4,f4"))
+    buffer = runnel.from_array(pairs, context)
+    assert buffer.dtype == "struct" and buffer.shape == (3,)
+    assert runnel.from_array(np.zeros((0, 3)), context).shape == (0, 3)
+    assert runnel.from_array(np.array(5.0), context).shape == ()
+    assert runnel.from_array(array.array("l", [1, 2]), context).dtype == "int64"
