@@ -144,20 +144,20 @@ static bool put_array(const struct place *place, PyObject *given, rnl_arg *out,
     return kept && put_buffer(place, buffer, out);
 }
 
-// numpy's bool has the buffer protocol, and no __index__.
-static bool put_truth(const struct place *place, PyObject *given, rnl_arg *out)
+// numpy's bool, which is no int, but has the buffer protocol.
+static bool is_truth(PyObject *given, bool *out)
 {
     Py_buffer view;
-    bool truth = false, is_bool = false;
+    bool is_bool = false;
     if (PyObject_CheckBuffer(given) &&
         PyObject_GetBuffer(given, &view, PyBUF_FULL_RO) == 0) {
         is_bool = view.len == 1 && view.ndim == 0 && view.format &&
                   strcmp(view.format, "?") == 0;
-        truth = is_bool && *(const char *)view.buf;
+        *out = is_bool && *(const char *)view.buf;
         PyBuffer_Release(&view);
     }
-    *out = rnl_arg_of_integer(truth, place->parameter->size);
-    return is_bool || refuse(place, given);
+    PyErr_Clear();
+    return is_bool;
 }
 
 static bool put_index(const struct place *place, PyObject *given, rnl_arg *out)
@@ -183,10 +183,13 @@ static bool put_other(const struct place *place, PyObject *given, rnl_arg *out,
     if (kind == RNL_VALUE_POINTER ||
         (unknown && place->parameter->size == 8 && !is_real))
         return put_array(place, given, out, all);
+    bool truth;
+    if (place->parameter->size == 1 && is_truth(given, &truth)) {
+        *out = rnl_arg_of_integer(truth, 1);
+        return true;
+    }
     if (kind != RNL_VALUE_FLOAT && PyIndex_Check(given))
         return put_index(place, given, out);
-    if (place->parameter->size == 1)
-        return put_truth(place, given, out);
     if (kind == RNL_VALUE_INTEGER || !is_real)
         return refuse(place, given);
     PyObject *number = PyNumber_Float(given);
