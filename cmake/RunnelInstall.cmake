@@ -57,9 +57,8 @@ if(TARGET runnel-hip-cc)
             COMPONENT tools)
 endif()
 if(TARGET runnel-cli)
-    # In the package for Python the library is in the program's own folder.
     set_target_properties(runnel-cli PROPERTIES
-        INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}$<$<BOOL:${SKBUILD}>:;$ORIGIN>")
+        INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")
     install(TARGETS runnel-cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR}
             COMPONENT tools)
 endif()

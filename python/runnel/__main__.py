@@ -4,11 +4,11 @@ import os
 import sys
 
 
-def main():
-    program = os.path.join(os.path.dirname(__file__), "_lib", "runnel")
+def main() -> None:
+    program = os.path.join(os.path.dirname(__file__), "_lib", "bin", "runnel")
     if not os.path.exists(program):
-        sys.exit("runnel: the command line program is not beside this package "
-                 "(%s)" % program)
+        sys.exit("runnel: the command line program is not in this package: "
+                 "%s is missing" % program)
     os.execv(program, ["runnel"] + sys.argv[1:])
 
 

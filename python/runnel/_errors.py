@@ -2,6 +2,7 @@
 
 import builtins
 import html
+from typing import Any
 
 from . import _core
 from ._enums import Status
@@ -14,23 +15,23 @@ class Error(Exception):
     or 0. `site` is (file, line) of the launch that failed.
     """
 
-    def __init__(self, status, fields):
+    def __init__(self, status: int, fields: dict[str, Any]) -> None:
         self.status = status
-        self.native_code = fields["native_code"]
-        self.native_text = fields["native_text"]
-        self.message = fields["message"]
-        self.function = fields["function"]
-        self.parameter = fields["parameter"]
-        self.object = fields["object"]
-        self.stream = fields["stream"]
-        self.operation = fields["operation"]
-        self.operation_name = fields["operation_name"]
-        self.operation_label = fields["operation_label"]
-        self.site = fields["site"]
-        self.log = fields["log"]
+        self.native_code: int = fields["native_code"]
+        self.native_text: str | None = fields["native_text"]
+        self.message: str | None = fields["message"]
+        self.function: str | None = fields["function"]
+        self.parameter: str | None = fields["parameter"]
+        self.object: str | None = fields["object"]
+        self.stream: str | None = fields["stream"]
+        self.operation: int = fields["operation"]
+        self.operation_name: str | None = fields["operation_name"]
+        self.operation_label: str | None = fields["operation_label"]
+        self.site: tuple[str, int] | None = fields["site"]
+        self.log: str | None = fields["log"]
         super().__init__(status, fields)
 
-    def __str__(self):
+    def __str__(self) -> str:
         name = getattr(self.status, "name", str(self.status))
         lines = ["%s: %s" % (name, self.message)]
         if self.site:
@@ -39,7 +40,7 @@ class Error(Exception):
             lines.append(self.log.rstrip("\n"))
         return "\n".join(lines)
 
-    def _repr_html_(self):
+    def _repr_html_(self) -> str:
         return "<pre>%s</pre>" % html.escape(str(self))
 
 
@@ -65,10 +66,11 @@ class Unsupported(Error, NotImplementedError):
 
 class TimedOut(Error, builtins.TimeoutError):
     # OSError makes its objects of its own kind of arguments.
-    def __new__(cls, *arguments):
+    def __new__(cls, *arguments: Any) -> "TimedOut":
         return OSError.__new__(cls)
 
-    __str__ = Error.__str__
+    def __str__(self) -> str:
+        return Error.__str__(self)
 
 
 class ArgumentMismatch(Error, TypeError):
@@ -79,7 +81,7 @@ class CompileError(Error):
     """The source does not compile: `log` has the lines and the reasons."""
 
 
-_classes = {
+_classes: dict[Status, type[Error]] = {
     Status.ERROR_INVALID_ARGUMENT: InvalidArgument,
     Status.ERROR_OUT_OF_RANGE: OutOfRange,
     Status.ERROR_OUT_OF_MEMORY: OutOfMemory,
@@ -91,12 +93,12 @@ _classes = {
 }
 
 
-def make(number, fields):
+def make(number: int, fields: dict[str, Any]) -> Error:
     # A newer library may have a status that this list lacks.
     try:
         status = Status(number)
     except ValueError:
-        status = number
+        return Error(number, fields)
     return _classes.get(status, Error)(status, fields)
 
 

@@ -1,5 +1,7 @@
 """Promises: events that waits really wait for before they are recorded."""
 
+from typing import Any
+
 from . import _core
 
 
@@ -10,5 +12,5 @@ class Promise(_core.Event):
 
     __slots__ = ()
 
-    def __new__(cls, context, **options):
+    def __new__(cls, context: _core.Context, **options: Any) -> "Promise":
         return super().__new__(cls, context, promise=True, **options)

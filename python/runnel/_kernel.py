@@ -1,14 +1,16 @@
 """Kernels that take arrays: runnel.kernel."""
 
 import threading
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from . import _core
 
 _lock = threading.Lock()
-_context = None
+_context: _core.Context | None = None
 
 
-def current_context():
+def current_context() -> _core.Context:
     """The context of calls that name none: of the best device, opened once."""
     global _context
     with _lock:
@@ -17,7 +19,7 @@ def current_context():
         return _context
 
 
-def _is_host_array(value):
+def _is_host_array(value: Any) -> bool:
     if isinstance(value, (bytes, bytearray, _core.Buffer)):
         return False
     return hasattr(value, "__array_interface__") and hasattr(value, "shape") \
@@ -28,19 +30,23 @@ class Kernel:
     """A kernel for each context it is launched in, and a number of threads
     instead of a grid of blocks. See kernel()."""
 
-    def __init__(self, source, name, *, context=None, options=(), headers=None,
-                 file=None, block=None):
+    def __init__(self, source: str, name: str, *,
+                 context: _core.Context | None = None,
+                 options: Sequence[str] = (),
+                 headers: Mapping[str, str] | None = None,
+                 file: str | None = None,
+                 block: int | tuple[int, ...] | None = None) -> None:
         self.source = source
         self.name = name
         self.block = block
-        self._settings = dict(options=options, headers=headers or {},
+        self._settings: dict[str, Any] = dict(options=options, headers=headers or {},
                               name=file)
         self._context = context
-        self._function = None
+        self._function: _core.Function | None = None
         if context is not None:
             self.function()
 
-    def function(self):
+    def function(self) -> _core.Function:
         """The Function behind it; compiles where that was not done yet."""
         if self._function is None:
             context = self._context or current_context()
@@ -48,10 +54,11 @@ class Kernel:
                 context, self.source, self.name, **self._settings)
         return self._function
 
-    def _shape(self, function, threads):
+    def _shape(self, function: _core.Function, threads: Any) \
+            -> tuple[tuple[int, ...], tuple[int, ...]]:
         extents = tuple(threads) if isinstance(threads, (tuple, list)) \
             else (threads,)
-        block = self.block
+        block: Any = self.block
         if block is None:
             most = min(256, function.suggest_block(0, 256))
             block = (most,) if len(extents) == 1 else \
@@ -63,7 +70,8 @@ class Kernel:
                      for extent, size in zip(extents, block))
         return grid, block
 
-    def __call__(self, threads, *arguments, stream=None, **options):
+    def __call__(self, threads: int | Sequence[int], *arguments: Any,
+                 stream: _core.Stream | None = None, **options: Any) -> None:
         """Launches at least `threads` threads, an int or up to three of them,
         in whole blocks: the kernel has to check its index.
 
@@ -86,12 +94,14 @@ class Kernel:
         if hosted:
             stream.synchronize()
 
-    def _with_copies(self, stream, grid, block, arguments, hosted, options):
+    def _with_copies(self, stream: _core.Stream, grid: tuple[int, ...],
+                     block: tuple[int, ...], arguments: list[Any],
+                     hosted: list[int], options: dict[str, Any]) -> None:
         """On a device that cannot reach the host's memory: to it, and back
         where the array may be written."""
         function = self.function()
         context = function.context
-        arrays = {}
+        arrays: dict[int, tuple[_core.Buffer, memoryview]] = {}
         for i in hosted:
             array = arguments[i]
             if id(array) not in arrays:
@@ -106,12 +116,14 @@ class Kernel:
                 stream.enqueue_copy(view, copy)
         stream.synchronize()
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return "<runnel.Kernel %s>" % self.name
 
 
-def kernel(source, name, *, context=None, options=(), headers=None, file=None,
-           block=None):
+def kernel(source: str, name: str, *, context: _core.Context | None = None,
+           options: Sequence[str] = (),
+           headers: Mapping[str, str] | None = None, file: str | None = None,
+           block: int | tuple[int, ...] | None = None) -> Kernel:
     """A kernel of CUDA source that takes arrays:
 
         add = runnel.kernel(source, "add")

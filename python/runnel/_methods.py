@@ -3,9 +3,12 @@
 import contextlib
 import shutil
 import subprocess
+from types import TracebackType
+from typing import Any
 
 from . import _core
 from ._enums import CaptureMode
+from ._errors import Error
 
 
 # --- Capture -----------------------------------------------------------------
@@ -16,31 +19,29 @@ class Capture:
 
     __slots__ = ("stream", "graph", "_options")
 
-    def __init__(self, stream, options):
+    def __init__(self, stream: _core.Stream, options: dict[str, Any]) -> None:
         self.stream = stream
-        self.graph = None
+        self.graph: _core.Graph | None = None
         self._options = options
 
-    def __enter__(self):
+    def __enter__(self) -> "Capture":
         self.stream.begin_capture(**self._options)
         return self
 
-    def __exit__(self, kind, error, traceback):
+    def __exit__(self, kind: type[BaseException] | None,
+                 error: BaseException | None,
+                 traceback: TracebackType | None) -> None:
         if kind is None:
             self.graph = self.stream.end_capture()
             return
         # The block's own failure is the one to be told.
-        with contextlib.suppress(_core_error()):
+        with contextlib.suppress(Error):
             self.stream.end_capture()
 
 
-def _core_error():
-    from ._errors import Error
-    return Error
-
-
-def _capture(self, mode=CaptureMode.THREAD_LOCAL, graph=None, *, after=(),
-             label=None):
+def _capture(self: _core.Stream, mode: CaptureMode = CaptureMode.THREAD_LOCAL,
+             graph: _core.Graph | None = None, *, after: Any = (),
+             label: str | None = None) -> Capture:
     """with stream.capture() as capture: work that is enqueued becomes a graph,
     capture.graph, instead of running."""
     return Capture(self, dict(mode=mode, graph=graph, after=after,
@@ -49,7 +50,8 @@ def _capture(self, mode=CaptureMode.THREAD_LOCAL, graph=None, *, after=(),
 
 # --- Timing ------------------------------------------------------------------
 
-def _time_and_wait(self, function, iterations=1):
+def _time_and_wait(self: _core.Stream, function: Any, iterations: int = 1) \
+        -> int:
     """Nanoseconds, as an int, that a device takes for what `iterations` calls
     of function(i) enqueue on this stream."""
     start = _core.Event(self.context, timing=True)
@@ -64,24 +66,26 @@ def _time_and_wait(self, function, iterations=1):
 
 # --- Makers ------------------------------------------------------------------
 
-def _stream(self, **options):
+def _stream(self: _core.Context, **options: Any) -> _core.Stream:
     """A new Stream."""
     return _core.Stream(self, **options)
 
 
-def _event(self, **options):
+def _event(self: _core.Context, **options: Any) -> _core.Event:
     """A new Event."""
     return _core.Event(self, **options)
 
 
-def _buffer(self, shape, dtype="uint8", **options):
+def _buffer(self: _core.Context, shape: Any, dtype: Any = "uint8",
+            **options: Any) -> _core.Buffer:
     """A new Buffer."""
     return _core.Buffer(self, shape, dtype, **options)
 
 
-def _array(self, source, dtype=None):
+def _array(self: _core.Context, source: Any, dtype: Any = None) \
+        -> _core.Buffer:
     """A new Buffer with a copy of an array's bytes."""
-    view = memoryview(source)
+    view: Any = memoryview(source)
     kind = dtype or getattr(source, "dtype", None) or view.format
     result = _core.Buffer(self, view.shape, kind)
     if not view.c_contiguous:
@@ -90,7 +94,8 @@ def _array(self, source, dtype=None):
     return result
 
 
-def _compile(self, source, function=None, **options):
+def _compile(self: _core.Context, source: str, function: str | None = None,
+             **options: Any) -> Any:
     """A Module, or with the name of a kernel a Function."""
     if function is None:
         return _core.Module(self, source, **options)
@@ -99,7 +104,7 @@ def _compile(self, source, function=None, **options):
 
 # --- Buffers -----------------------------------------------------------------
 
-def _numpy(self):
+def _numpy(self: _core.Buffer) -> Any:
     """The buffer as a NumPy array, once all work of its context is done: its
     own memory where the host can reach that, otherwise a copy."""
     import numpy
@@ -108,18 +113,18 @@ def _numpy(self):
         return numpy.asarray(self)
     if self.dtype == "bfloat16":
         raise TypeError("NumPy has no bfloat16; view(dtype='uint16') first")
-    result = numpy.empty(self.shape, self.dtype)
+    result: Any = numpy.empty(self.shape, self.dtype)
     self.context.default_stream.copy_and_wait(result, self)
     return result
 
 
-def _refuse_array(self, *ignored, **also):
+def _refuse_array(self: _core.Buffer, *ignored: Any, **also: Any) -> Any:
     raise TypeError("the host cannot reach this memory: copy it with numpy()")
 
 
 # --- Pictures ----------------------------------------------------------------
 
-def _svg(graph):
+def _svg(graph: _core.Graph) -> str | None:
     program = shutil.which("dot")
     if not program:
         return None
@@ -128,7 +133,8 @@ def _svg(graph):
     return drawn.stdout.decode() if drawn.returncode == 0 else None
 
 
-def _mimebundle(self, include=None, exclude=None):
+def _mimebundle(self: _core.Graph, include: Any = None, exclude: Any = None) \
+        -> dict[str, str]:
     """For notebooks: a picture where Graphviz is installed, and the text."""
     bundle = {"text/plain": repr(self), "text/vnd.graphviz": self.dot()}
     svg = _svg(self)
@@ -139,13 +145,11 @@ def _mimebundle(self, include=None, exclude=None):
     return bundle
 
 
-_core.Stream.capture = _capture
-_core.Stream.time_and_wait = _time_and_wait
-_core.Context.stream = _stream
-_core.Context.event = _event
-_core.Context.buffer = _buffer
-_core.Context.array = _array
-_core.Context.compile = _compile
-_core.Buffer.numpy = _numpy
-_core.Buffer.__array__ = _refuse_array
-_core.Graph._repr_mimebundle_ = _mimebundle
+for _type, _added in (
+        (_core.Stream, dict(capture=_capture, time_and_wait=_time_and_wait)),
+        (_core.Context, dict(stream=_stream, event=_event, buffer=_buffer,
+                             array=_array, compile=_compile)),
+        (_core.Buffer, dict(numpy=_numpy, __array__=_refuse_array)),
+        (_core.Graph, dict(_repr_mimebundle_=_mimebundle))):
+    for _name, _function in _added.items():
+        setattr(_type, _name, _function)
