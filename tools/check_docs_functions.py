@@ -104,10 +104,12 @@ class Tree:
 
 
 def codes(text):
-    """(where, code, whether it is a span) of all code in a page."""
+    """(where, code, whether it is a span) of all code in a page that is none of
+    Python's, which has functions of the same names."""
     blocks = []
     for match in FENCE.finditer(text):
-        blocks.append((match.start(2), match[2], False))
+        if match[1] != "python":
+            blocks.append((match.start(2), match[2], False))
     rest = FENCE.sub(lambda m: re.sub(r"[^\n]", " ", m[0]), text)
     return blocks + [(m.start(1), m[1], True) for m in SPAN.finditer(rest)]
 
@@ -237,6 +239,7 @@ CASES = [
     ("a.md", "`rnl_buffer_make(a)`", "takes 2 arguments, 1 are given"),
     ("a.md", "```c\nif (rnl_buffer_make(f(a, b), \"x,y\", c))\n```\n",
      "a.md:2: rnl_buffer_make takes 2"),
+    ("a.md", "```python\nrnl_buffer_make(a)\n```\n", None),
     ("a.md", "`rnl_buffer_*`, `rnl_buffer_…`", None),
     ("a.md", "`rnl_buffer_gone`", "there is no rnl_buffer_gone"),
     ("a.md", "`rnl_gone_*`", "there is no rnl_gone_"),
