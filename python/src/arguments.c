@@ -178,13 +178,15 @@ static bool put_other(const struct place *place, PyObject *given, rnl_arg *out,
     bool unknown = kind == RNL_VALUE_UNKNOWN;
     bool is_real = PyObject_HasAttrString(given, "__float__") &&
                    !PyObject_HasAttrString(given, "__len__");
-    if (kind == RNL_VALUE_STRUCT || (unknown && PyBytes_Check(given)))
+    uint32_t size = place->parameter->size;
+    bool is_number = size == 1 || size == 2 || size == 4 || size == 8;
+    if (kind == RNL_VALUE_STRUCT ||
+        (unknown && (!is_number || PyBytes_Check(given))))
         return put_bytes(place, given, out, all);
-    if (kind == RNL_VALUE_POINTER ||
-        (unknown && place->parameter->size == 8 && !is_real))
+    if (kind == RNL_VALUE_POINTER || (unknown && size == 8 && !is_real))
         return put_array(place, given, out, all);
     bool truth;
-    if (place->parameter->size == 1 && is_truth(given, &truth)) {
+    if (size == 1 && is_truth(given, &truth)) {
         *out = rnl_arg_of_integer(truth, 1);
         return true;
     }
@@ -229,8 +231,9 @@ static bool convert(const struct place *place, PyObject *given, rnl_arg *out,
     if (PyFloat_Check(given) &&
         (kind == RNL_VALUE_FLOAT || kind == RNL_VALUE_UNKNOWN))
         return put_float(place, PyFloat_AsDouble(given), given, out);
-    if (given == Py_None &&
-        (kind == RNL_VALUE_POINTER || kind == RNL_VALUE_UNKNOWN)) {
+    if (given == Py_None && (kind == RNL_VALUE_POINTER ||
+                             (kind == RNL_VALUE_UNKNOWN &&
+                              place->parameter->size == sizeof(void *)))) {
         *out = rnl_arg_of_pointer(NULL);
         return true;
     }

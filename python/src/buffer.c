@@ -137,17 +137,19 @@ static int get_view(PyObject *object, Py_buffer *view, int flags)
     struct buffer_wrapper *self = self_of(object);
     rnl_buffer handle = handle_of(object);
     view->obj = NULL;
-    if (!self->host_pointer && self->size > 0) {
-        PyErr_SetString(PyExc_BufferError,
-                        "the host cannot reach this memory: copy it, for "
-                        "instance with numpy()");
-        return -1;
-    }
-    if ((flags & PyBUF_WRITABLE) && !writable(self, "the view"))
-        return -1;
     rnl_status status = rnl_buffer_retain(handle);
     if (status != RNL_OK) {
         raise_error(status);
+        return -1;
+    }
+    bool reachable = self->host_pointer || self->size == 0;
+    if (!reachable)
+        PyErr_SetString(PyExc_BufferError,
+                        "the host cannot reach this memory: copy it, for "
+                        "instance with numpy()");
+    if (!reachable ||
+        ((flags & PyBUF_WRITABLE) && !writable(self, "the view"))) {
+        release_or_retire(buffer_drop, handle);
         return -1;
     }
     *view = (Py_buffer){

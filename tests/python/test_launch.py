@@ -62,7 +62,7 @@ def test_values_arrive_as_the_kernel_declares_them(context, module, make):
     assert out.numpy().tolist() == [float(value) for value in expected]
 
 
-def test_an_integer_is_taken_for_a_float(context, module):
+def test_an_integer_is_taken_for_a_float(context, module, on_cpu):
     a = context.array(np.ones(4, np.float32))
     module.function("scale")(1, 4, a, 3, 4)
     assert a.numpy().tolist() == [3, 3, 3, 3]

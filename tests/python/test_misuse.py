@@ -80,6 +80,9 @@ def test_any_call_with_any_values(seed):
                  for _ in range(random_.choice((0, 0, 0, 1, 2)))}
         try:
             name = random_.choice(methods)
+            # A driver believes any number to be a stream of its own.
+            if name == "borrow" and context.device.api != "cpu":
+                continue
             # What waits is given a limit.
             if name in ("synchronize", "reset_and_wait", "copy_and_wait",
                         "fill_and_wait", "numpy", "array", "time_and_wait",
