@@ -141,7 +141,8 @@ class Stream(_Counted):
                          block: _Extent, /, *arguments: Any,
                          shared_size: int = 0, cluster: _Extent = ...,
                          cooperative: bool = False, priority: int = 0,
-                         label: str | None = None) -> None: ...
+                         label: str | None = None,
+                         site: tuple[str, int] = ...) -> None: ...
     def enqueue_host_function(self, function: Callable[..., object],
                               args: Iterable[Any] = (), *,
                               always: bool = False,
@@ -268,7 +269,8 @@ class Function(_Counted):
     def __call__(self, grid: _Extent, block: _Extent, /, *arguments: Any,
                  stream: Stream | None = None, shared_size: int = 0,
                  cluster: _Extent = ..., cooperative: bool = False,
-                 priority: int = 0, label: str | None = None) -> None: ...
+                 priority: int = 0, label: str | None = None,
+                 site: tuple[str, int] = ...) -> None: ...
     @property
     def context(self) -> Context: ...
     @property

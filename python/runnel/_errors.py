@@ -29,7 +29,11 @@ class Error(Exception):
         self.operation_label: str | None = fields["operation_label"]
         self.site: tuple[str, int] | None = fields["site"]
         self.log: str | None = fields["log"]
+        self._fields = fields
         super().__init__(status, fields)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.status, self._fields)
 
     def __str__(self) -> str:
         name = getattr(self.status, "name", str(self.status))

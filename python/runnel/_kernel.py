@@ -1,5 +1,6 @@
 """Kernels that take arrays: runnel.kernel."""
 
+import sys
 import threading
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -19,11 +20,22 @@ def current_context() -> _core.Context:
         return _context
 
 
-def _is_host_array(value: Any) -> bool:
-    if isinstance(value, (bytes, bytearray, _core.Buffer)):
-        return False
-    return hasattr(value, "__array_interface__") and hasattr(value, "shape") \
-        and not hasattr(value, "__cuda_array_interface__") and value.shape != ()
+def _host_view(value: Any) -> memoryview | None:
+    """The bytes of an array of the host; None for what is none, such as numbers,
+    bytes, which may be a struct, and arrays of a device."""
+    if isinstance(value, (int, float, bytes, _core.Buffer)):
+        return None
+    try:
+        view = memoryview(value)
+    except (TypeError, ValueError, BufferError):
+        # PyTorch's tensors of the host have DLPack alone.
+        device = getattr(value, "__dlpack_device__", None)
+        if device is None or device()[0] != 1:
+            return None
+        import numpy
+        same: Any = numpy.asarray(value)
+        view = memoryview(same)
+    return view if view.ndim > 0 else None
 
 
 class Kernel:
@@ -84,8 +96,11 @@ class Kernel:
         grid, block = self._shape(function, threads)
         if 0 in grid:
             return
-        hosted = [i for i, value in enumerate(arguments)
-                  if _is_host_array(value)]
+        caller = sys._getframe(1)
+        options.setdefault("site", (caller.f_code.co_filename,
+                                    caller.f_lineno))
+        views = map(_host_view, arguments)
+        hosted = {i: view for i, view in enumerate(views) if view is not None}
         if hosted and context.device.api != "cpu":
             self._with_copies(stream, grid, block, list(arguments), hosted,
                               options)
@@ -96,17 +111,18 @@ class Kernel:
 
     def _with_copies(self, stream: _core.Stream, grid: tuple[int, ...],
                      block: tuple[int, ...], arguments: list[Any],
-                     hosted: list[int], options: dict[str, Any]) -> None:
+                     hosted: dict[int, memoryview], options: dict[str, Any]) \
+            -> None:
         """On a device that cannot reach the host's memory: to it, and back
         where the array may be written."""
         function = self.function()
         context = function.context
         arrays: dict[int, tuple[_core.Buffer, memoryview]] = {}
-        for i in hosted:
+        for i, view in hosted.items():
             array = arguments[i]
             if id(array) not in arrays:
-                view = memoryview(array)
-                copy = _core.Buffer(context, array.shape, array.dtype)
+                copy = context.buffer(
+                    view.shape or 0, getattr(array, "dtype", view.format))
                 stream.enqueue_copy(copy, view)
                 arrays[id(array)] = copy, view
             arguments[i] = arrays[id(array)][0]

@@ -209,7 +209,7 @@ typedef rnl_status (*submit_fn)(void *where, rnl_function function,
 PyObject *launch(rnl_stream stream, PyObject *function, PyObject *const *given,
                  Py_ssize_t count, PyObject *names);
 PyObject *launch_of_tuple(submit_fn submit, void *where, PyObject *function,
-                          PyObject *args, PyObject *kwargs);
+                          PyObject *args, PyObject *kwargs, const char *own);
 rnl_status submit_to_stream(void *stream, rnl_function function,
                             const rnl_launch *launch, const rnl_args *args);
 PyObject *compile_function(PyObject *module, PyObject *args, PyObject *kwargs);

@@ -212,13 +212,17 @@ static PyObject *context_new(PyTypeObject *type, PyObject *args,
     rnl_context_options options = {.struct_size = sizeof options};
     PyObject *given = Py_None;
     uint64_t limit = RNL_FOREVER;
-    unsigned threads = 0;
+    int threads = 0;
     if (!PyArg_ParseTupleAndKeywords(
-            args, kwargs, "|O$zInnO&:Context", names, &given, &options.label,
+            args, kwargs, "|O$zinnO&:Context", names, &given, &options.label,
             &threads, &options.pool_threshold, &options.buffer_cache_size,
             to_timeout, &limit))
         return NULL;
-    options.threads = threads;
+    if (threads < 0) {
+        PyErr_SetString(PyExc_ValueError, "a number of threads is negative");
+        return NULL;
+    }
+    options.threads = (uint32_t)threads;
     options.kernel_limit_ns = limit == RNL_FOREVER ? 0 : limit;
     rnl_device device;
     rnl_context context;

@@ -360,7 +360,8 @@ static PyObject *function_call(PyObject *self, PyObject *args, PyObject *kwargs)
         if (status != RNL_OK)
             return raise_error(status);
     }
-    return launch_of_tuple(submit_to_stream, handle, self, args, kwargs);
+    return launch_of_tuple(submit_to_stream, handle, self, args, kwargs,
+                           "stream");
 }
 
 static bool function_info(PyObject *self, rnl_function_info *info)

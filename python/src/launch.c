@@ -22,16 +22,20 @@ struct place_seen {
 static struct place_seen seen[KNOWN_PLACES];
 static PyObject *files;  // name: name, to find the string that is kept
 
+static const char *keep_name(PyObject *name)
+{
+    if (!files)
+        files = PyDict_New();
+    PyObject *kept = files ? PyDict_GetItemWithError(files, name) : NULL;
+    if (!kept && files && PyDict_SetItem(files, name, name) == 0)
+        kept = name;
+    return kept ? PyUnicode_AsUTF8AndSize(kept, NULL) : NULL;
+}
+
 static const char *keep_file(PyObject *code)
 {
     PyObject *name = PyObject_GetAttrString(code, "co_filename");
-    if (!files)
-        files = PyDict_New();
-    PyObject *kept =
-        name && files ? PyDict_GetItemWithError(files, name) : NULL;
-    if (!kept && name && files && PyDict_SetItem(files, name, name) == 0)
-        kept = name;
-    const char *text = kept ? PyUnicode_AsUTF8AndSize(kept, NULL) : NULL;
+    const char *text = name ? keep_name(name) : NULL;
     Py_XDECREF(name);
     PyErr_Clear();
     return text;
@@ -94,6 +98,21 @@ static bool read_flag(PyObject *value, bool *out)
     return truth >= 0;
 }
 
+// The place that a wrapper of launches names for its own caller.
+static bool read_site(PyObject *value, rnl_launch *out)
+{
+    PyObject *name;
+    if (!PyTuple_Check(value)) {
+        PyErr_SetString(PyExc_TypeError, "a site is a tuple: (file, line)");
+        return false;
+    }
+    if (!PyArg_ParseTuple(value, "Ui;a site is (file, line)", &name,
+                          &out->line))
+        return false;
+    out->file = keep_name(name);
+    return out->file;
+}
+
 static bool read_option(rnl_launch *out, rnl_launch_attribute *attributes,
                         const char *name, PyObject *value)
 {
@@ -101,6 +120,8 @@ static bool read_option(rnl_launch *out, rnl_launch_attribute *attributes,
         return to_uint64(value, &out->shared_size);
     if (strcmp(name, "cluster") == 0)
         return to_dim3(value, &out->cluster);
+    if (strcmp(name, "site") == 0)
+        return read_site(value, out);
     if (strcmp(name, "label") == 0) {
         out->label =
             value == Py_None ? NULL : PyUnicode_AsUTF8AndSize(value, NULL);
@@ -120,7 +141,7 @@ static bool read_option(rnl_launch *out, rnl_launch_attribute *attributes,
     }
     PyErr_Format(PyExc_TypeError,
                  "a launch has no option '%s'; there are shared_size, cluster, "
-                 "cooperative, priority and label",
+                 "cooperative, priority, label and site",
                  name);
     return false;
 }
@@ -174,7 +195,8 @@ static PyObject *prepare_and(submit_fn submit, void *where, PyObject *function,
                      names) ||
         !arguments_read(&arguments, function, given + 2, count - 2))
         return NULL;
-    site_of_caller(&shape.file, &shape.line);
+    if (!shape.file)
+        site_of_caller(&shape.file, &shape.line);
     rnl_status status =
         submit(where, handle_of(function), &shape, &arguments.args);
     arguments_finish(&arguments);
@@ -193,10 +215,10 @@ PyObject *launch(rnl_stream stream, PyObject *function, PyObject *const *given,
 
 #define MOST_OPTIONS 8
 
-// The same for a call whose arguments come as a tuple and a dict. "stream" and
-// "after" are the caller's to read.
+// The same for a call whose arguments come as a tuple and a dict. The caller
+// has read the option `own`.
 PyObject *launch_of_tuple(submit_fn submit, void *where, PyObject *function,
-                          PyObject *args, PyObject *kwargs)
+                          PyObject *args, PyObject *kwargs, const char *own)
 {
     PyObject *values[MOST_ARGUMENTS + 2 + MOST_OPTIONS];
     PyObject *key, *value, *names = NULL, *tuple = NULL;
@@ -211,7 +233,7 @@ PyObject *launch_of_tuple(submit_fn submit, void *where, PyObject *function,
         values[i] = PyTuple_GetItem(args, i);
     while (good && kwargs && PyDict_Next(kwargs, &at, &key, &value)) {
         const char *name = PyUnicode_AsUTF8AndSize(key, NULL);
-        if (name && (strcmp(name, "stream") == 0 || strcmp(name, "after") == 0))
+        if (name && strcmp(name, own) == 0)
             continue;
         if (named == MOST_OPTIONS)
             PyErr_SetString(PyExc_TypeError, "a launch has no so many options");

@@ -141,10 +141,10 @@ PyObject *graph_add_function(PyObject *self, PyObject *args, PyObject *kwargs)
     if (!rest)
         return NULL;
     target.after = kwargs ? PyDict_GetItemString(kwargs, "after") : NULL;
-    PyObject *result =
-        to_function(PyTuple_GetItem(args, 0), &function)
-            ? launch_of_tuple(submit_node, &target, function, rest, kwargs)
-            : NULL;
+    PyObject *result = to_function(PyTuple_GetItem(args, 0), &function)
+                           ? launch_of_tuple(submit_node, &target, function,
+                                             rest, kwargs, "after")
+                           : NULL;
     Py_DECREF(rest);
     if (!result) {
         Py_XDECREF(target.result);
@@ -163,7 +163,7 @@ PyObject *exec_set_function(PyObject *self, PyObject *args, PyObject *kwargs)
     PyObject *result =
         to_node(PyTuple_GetItem(args, 0), &target.node) &&
                 to_function(PyTuple_GetItem(args, 1), &function)
-            ? launch_of_tuple(submit_node, &target, function, rest, kwargs)
+            ? launch_of_tuple(submit_node, &target, function, rest, kwargs, "")
             : NULL;
     Py_DECREF(rest);
     return result;

@@ -7,7 +7,7 @@ import weakref
 import pytest
 
 import runnel
-from conftest import Gate, wait_until
+from conftest import SOURCE, Gate, wait_until
 
 np = pytest.importorskip("numpy")
 
@@ -270,6 +270,8 @@ def test_torch_in_both_directions(context, stream, module):
     back = torch.from_dlpack(buffer)
     assert back.data_ptr() == tensor.data_ptr()
     assert back.tolist() == [0, 1, 2, 3, 4, 5]
+    scale = runnel.kernel(SOURCE, "scale", context=context)
+    scale(6, tensor, 1.0, 6)
     own = torch.from_dlpack(context.array(np.arange(4, dtype=np.int64)))
     gc.collect()
     assert own.tolist() == [0, 1, 2, 3]

@@ -154,6 +154,49 @@ def test_a_failure_names_the_place_in_python(context, stream, module, on_cpu):
     stream.synchronize()
 
 
+def test_a_kernel_names_the_place_of_its_caller(context, on_cpu):
+    crash = runnel.kernel("__global__ void f(int *a, int *b) { *a = 1; }", "f",
+                          context=context)
+    stream = context.stream()
+    line = inspect.currentframe().f_lineno + 1
+    crash(1, None, context.buffer(4), stream=stream)
+    with pytest.raises(runnel.Error) as caught:
+        stream.synchronize()
+    assert caught.value.site == (__file__, line)
+    stream.reset_and_wait()
+    crash.function()(1, 1, None, None, stream=stream, site=("a.py", 5))
+    with pytest.raises(runnel.Error) as caught:
+        stream.synchronize()
+    assert caught.value.site == ("a.py", 5)
+    stream.reset_and_wait()
+    for wrong in (None, 5, (1, 2), ("a",), ["a", 5]):
+        with pytest.raises(TypeError):
+            crash.function()(1, 1, None, None, site=wrong)
+
+
+def test_options_of_other_calls_are_refused(context, module):
+    a = context.buffer(1, "uint32")
+    graph = runnel.Graph(context)
+    for call in (lambda: module.function("count")(1, 1, a, after=()),
+                 lambda: graph.add_function(module.function("count"), 1, 1, a,
+                                            stream=context.default_stream)):
+        with pytest.raises(TypeError, match="no option"):
+            call()
+
+
+def test_a_kernel_waits_for_all_kinds_of_host_memory(context):
+    import array
+    twice = runnel.kernel(
+        "__global__ void f(int *a, const int *b, int n)"
+        "{ int i = threadIdx.x; if (i < n) a[i] = 2 * b[i]; }", "f",
+        context=context)
+    source = array.array("i", range(8))
+    for target in (array.array("i", [0] * 8), np.zeros(8, np.int32),
+                   memoryview(bytearray(32)).cast("i")):
+        twice(8, target, source, np.int32(8))
+        assert list(target) == [2 * i for i in range(8)]
+
+
 def test_more_arguments_than_have_a_place_on_the_stack(context, stream):
     names = ["x%d" % i for i in range(40)]
     source = 'extern "C" __global__ void sum(int *out, %s) { *out = %s; }' % (

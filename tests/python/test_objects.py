@@ -51,6 +51,8 @@ def test_contexts():
     assert caught.value.status == runnel.Status.ERROR_NO_DEVICE
     with pytest.raises(TypeError):
         runnel.Context(5)
+    with pytest.raises(ValueError):
+        runnel.Context("cpu", threads=-1)
     with runnel.Context(runnel.devices("cpu")[0], label="mine") as context:
         free, total = context.memory
         assert 0 < free <= total
@@ -199,8 +201,16 @@ def test_errors_have_all_fields(context):
                  "operation_name", "operation_label", "log"):
         assert hasattr(error, name)
     assert "ERROR_INVALID_HANDLE" in str(error)
-    again = pickle.loads(pickle.dumps(error))
-    assert str(again) == str(error) and again.status == error.status
+    with pytest.raises(runnel.NotFound) as caught:
+        runnel.devices("vulcan")
+    need(context, runnel.Feature.PROMISES)
+    promise = runnel.Promise(context)
+    with pytest.raises(TimeoutError) as late:
+        promise.synchronize(0)
+    for one in error, caught.value, late.value:
+        again = pickle.loads(pickle.dumps(one))
+        assert str(again) == str(one) and again.status == one.status
+        assert type(again) is type(one)
 
 
 def _released(thing):
