@@ -21,6 +21,14 @@ function(runnel_header_version result header)
     set(${result} "${version}" PARENT_SCOPE)
 endfunction()
 
+# The package for Python has the kernel compiler in it, and so its notices.
+function(runnel_python_notice file folder)
+    if(TARGET runnel_python)
+        install(FILES ${file} DESTINATION runnel/_lib/share/doc/runnel/${folder}
+                COMPONENT python EXCLUDE_FROM_ALL ${ARGN})
+    endif()
+endfunction()
+
 set(notices "${PROJECT_BINARY_DIR}/NOTICES")
 file(READ ${PROJECT_SOURCE_DIR}/NOTICES notices_text)
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/NOTICES)
@@ -56,8 +64,10 @@ foreach(package IN LISTS notices_packages)
         file(REAL_PATH ${text} text)
         install(FILES ${text} DESTINATION ${CMAKE_INSTALL_DOCDIR}/licenses
                 RENAME ${package} COMPONENT tools)
+        runnel_python_notice(${text} licenses RENAME ${package})
         string(APPEND notices_text "  licence text: licenses/${package}\n")
     endif()
 endforeach()
 file(WRITE ${notices} "${notices_text}")
 install(FILES ${notices} DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT library)
+runnel_python_notice(${notices} .)

@@ -62,6 +62,16 @@ def test_the_command_line_program_is_there(installed, tmp_path):
     assert os.path.join(installed, "runnel", "_lib") in done.stdout
 
 
+def test_notices_of_what_is_linked_in_are_there(installed):
+    folder = os.path.join(installed, "runnel", "_lib", "share", "doc", "runnel")
+    with open(os.path.join(folder, "NOTICES"), encoding="utf-8") as file:
+        text = file.read()
+    assert "clang, LLVM and lld" in text
+    for line in text.splitlines():
+        if "licence text: " in line:
+            assert os.path.exists(os.path.join(folder, line.split(": ")[1]))
+
+
 def test_nothing_else_of_the_tree_is_installed(installed):
     assert os.listdir(installed) == ["runnel"]
     assert os.path.exists(os.path.join(installed, "runnel", "py.typed"))
