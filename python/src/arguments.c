@@ -131,7 +131,7 @@ static bool put_array(const struct place *place, PyObject *given, rnl_arg *out,
                       struct arguments *all)
 {
     PyObject *context = context_of(place->function);
-    PyObject *buffer = buffer_from_array(context, given, Py_None);
+    PyObject *buffer = buffer_from_array(context, given, all->stream);
     if (!buffer) {
         if (PyErr_ExceptionMatches(PyExc_TypeError))
             refuse(place, given);
@@ -242,12 +242,14 @@ static bool convert(const struct place *place, PyObject *given, rnl_arg *out,
     return put_other(place, given, out, all);
 }
 
-bool arguments_read(struct arguments *out, PyObject *function,
-                    PyObject *const *given, Py_ssize_t count)
+bool arguments_read(struct arguments *out, rnl_stream stream,
+                    PyObject *function, PyObject *const *given,
+                    Py_ssize_t count)
 {
     const struct function_wrapper *kernel = (struct function_wrapper *)function;
     out->list = out->items;
     out->kept = NULL;
+    out->stream = stream;
     if ((size_t)count != kernel->parameter_count) {
         PyErr_Format(PyExc_TypeError,
                      "the kernel takes %zu arguments, but %zd were given",

@@ -20,6 +20,7 @@ struct wrapper {
     PyObject_HEAD _Atomic(void *) handle;  // NULL: released
     PyObject *owner;  // the Context; of a Context the default stream
     bool borrowed;    // nothing to release
+    PyObject *kept;   // whose object this one stands for, or NULL
 };
 
 struct layout {
@@ -172,9 +173,10 @@ const char *layout_name(const struct layout *layout);
 PyObject *buffer_make(rnl_buffer handle, PyObject *context,
                       const struct layout *layout, const Py_ssize_t *shape,
                       int dimensions, bool readonly);
-// A Buffer of the memory of an array, of whatever protocol it has.
+// A Buffer of the memory of an array, of whatever protocol it has, safe for
+// work on `stream`; NULL: on the default stream.
 PyObject *buffer_from_array(PyObject *context, PyObject *array,
-                            PyObject *stream);
+                            rnl_stream stream);
 bool context_is_cpu(PyObject *context);
 const char *context_api(PyObject *context, int *out_index);
 bool shape_of(PyObject *given, Py_ssize_t shape[8], int *out_dimensions,
@@ -190,11 +192,13 @@ struct arguments {
     rnl_arg items[MOST_ARGUMENTS];
     rnl_arg *list;  // items, or memory where there are more
     rnl_args args;
-    PyObject *kept;  // list of objects needed until the call; or NULL
+    PyObject *kept;     // list of objects needed until the call; or NULL
+    rnl_stream stream;  // that arrays are made safe for; NULL: the default one
 };
 
-bool arguments_read(struct arguments *out, PyObject *function,
-                    PyObject *const *given, Py_ssize_t count);
+bool arguments_read(struct arguments *out, rnl_stream stream,
+                    PyObject *function, PyObject *const *given,
+                    Py_ssize_t count);
 void arguments_finish(struct arguments *arguments);
 // Reads grid, block and the options by keyword.
 bool launch_read(rnl_launch *out, rnl_launch_attribute *attribute,

@@ -243,24 +243,21 @@ static PyObject *from_capsule(PyObject *context, PyObject *capsule)
 }
 
 // The stream that the producer makes the tensor safe for.
-static PyObject *consumer_stream(PyObject *context, PyObject *stream)
+static PyObject *consumer_stream(PyObject *context, rnl_stream stream)
 {
-    rnl_stream handle;
     void *native = NULL;
     rnl_status status = RNL_OK;
     if (context_is_cpu(context))
         Py_RETURN_NONE;
-    if (stream != Py_None && !to_stream(stream, &handle))
-        return NULL;
-    if (stream == Py_None)
-        status = rnl_context_default_stream(handle_of(context), &handle);
+    if (!stream)
+        status = rnl_context_default_stream(handle_of(context), &stream);
     if (status == RNL_OK)
-        CALL_UNLOCKED(status, rnl_stream_native(handle, &native));
+        CALL_UNLOCKED(status, rnl_stream_native(stream, &native));
     return status == RNL_OK ? PyLong_FromVoidPtr(native) : raise_error(status);
 }
 
 static PyObject *ask_for_capsule(PyObject *context, PyObject *object,
-                                 PyObject *stream)
+                                 rnl_stream stream)
 {
     PyObject *method = PyObject_GetAttrString(object, "__dlpack__");
     PyObject *native = method ? consumer_stream(context, stream) : NULL;
@@ -284,7 +281,7 @@ static PyObject *ask_for_capsule(PyObject *context, PyObject *object,
 }
 
 static PyObject *from_producer(PyObject *context, PyObject *object,
-                               PyObject *stream)
+                               rnl_stream stream)
 {
     PyObject *capsule = PyCapsule_CheckExact(object)
                             ? object
@@ -395,7 +392,7 @@ static bool is_plain_host_array(PyObject *object)
 }
 
 PyObject *buffer_from_array(PyObject *context, PyObject *array,
-                            PyObject *stream)
+                            rnl_stream stream)
 {
     if (is_a(array, buffer_type)) {
         Py_INCREF(array);
@@ -427,9 +424,11 @@ static PyObject *read_array(PyObject *args, PyObject *kwargs,
                             const char *format, bool dlpack_only)
 {
     static char *names[] = {"array", "context", "stream", NULL};
-    PyObject *array, *context, *stream = Py_None;
+    PyObject *array, *context, *given = Py_None;
+    rnl_stream stream = NULL;
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, format, names, &array,
-                                     to_context, &context, &stream))
+                                     to_context, &context, &given) ||
+        (given != Py_None && !to_stream(given, &stream)))
         return NULL;
     return dlpack_only ? from_producer(context, array, stream)
                        : buffer_from_array(context, array, stream);

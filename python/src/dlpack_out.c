@@ -186,10 +186,12 @@ static bool order(PyObject *object, const struct dl_device *device,
     if (device->type == DL_CUDA || device->type == DL_ROCM ||
         device->type == DL_CUDA_MANAGED)
         return order_stream(context_of(object), stream);
-    if (stream == Py_None ||
-        (PyLong_Check(stream) && PyLong_AsLong(stream) == -1))
-        return stream != Py_None || wait_here(context_of(object));
-    PyErr_Clear();
+    if (stream == Py_None)
+        return wait_here(context_of(object));
+    int overflow = 0;
+    if (PyLong_Check(stream) &&
+        PyLong_AsLongAndOverflow(stream, &overflow) == -1 && !overflow)
+        return true;
     PyErr_Format(PyExc_ValueError,
                  "memory of the host has no streams: 'stream' is None, not %R",
                  stream);

@@ -193,7 +193,8 @@ static PyObject *prepare_and(submit_fn submit, void *where, PyObject *function,
     }
     if (!launch_read(&shape, attributes, given[0], given[1], given + count,
                      names) ||
-        !arguments_read(&arguments, function, given + 2, count - 2))
+        !arguments_read(&arguments, submit == submit_to_stream ? where : NULL,
+                        function, given + 2, count - 2))
         return NULL;
     if (!shape.file)
         site_of_caller(&shape.file, &shape.line);

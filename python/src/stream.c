@@ -26,7 +26,8 @@ static PyObject *stream_new(PyTypeObject *type, PyObject *args,
                             : raise_error(status);
 }
 
-// The owner's stream has to live as long as the wrapper: its owner is kept.
+// The vendor's stream has to live as long as the wrapper, which keeps the object
+// that was given.
 static PyObject *stream_borrow(PyObject *type, PyObject *args, PyObject *kwargs)
 {
     static char *names[] = {"context", "stream", "label", NULL};
@@ -50,9 +51,14 @@ static PyObject *stream_borrow(PyObject *type, PyObject *args, PyObject *kwargs)
         return NULL;
     CALL_UNLOCKED(status, rnl_stream_borrow(handle_of(context), native,
                                             &options, &stream));
-    return status == RNL_OK
-               ? wrap((PyTypeObject *)type, stream, context, stream_drop)
-               : raise_error(status);
+    if (status != RNL_OK)
+        return raise_error(status);
+    PyObject *self = wrap((PyTypeObject *)type, stream, context, stream_drop);
+    if (self) {
+        Py_INCREF(given);
+        ((struct wrapper *)self)->kept = given;
+    }
+    return self;
 }
 
 // --- Launching ---------------------------------------------------------------
@@ -405,7 +411,7 @@ static PyMethodDef stream_methods[] = {
     {"borrow", (PyCFunction)(void (*)(void))stream_borrow,
      METH_VARARGS | METH_KEYWORDS | METH_CLASS,
      "borrow(context, stream): a Stream for the vendor's stream: an int, or an "
-     "object with __cuda_stream__, which has to outlive it."},
+     "object with __cuda_stream__, which is kept."},
     {"enqueue_function", (PyCFunction)(void (*)(void))stream_enqueue_function,
      METH_FASTCALL | METH_KEYWORDS,
      "enqueue_function(function, grid, block, *arguments, shared_size=0, "

@@ -46,6 +46,7 @@ void wrapper_free(PyObject *object, release_fn release)
     PyTypeObject *type = Py_TYPE(object);
     wrapper_release(object, release);
     Py_XDECREF(((struct wrapper *)object)->owner);
+    Py_XDECREF(((struct wrapper *)object)->kept);
     freefunc free_memory = (freefunc)PyType_GetSlot(type, Py_tp_free);
     free_memory(object);
     Py_DECREF(type);

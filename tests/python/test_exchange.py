@@ -219,7 +219,7 @@ def test_an_exported_tensor_keeps_the_memory(context, on_cpu):
 
 
 @pytest.mark.parametrize("options, kind", [
-    (dict(stream=1), ValueError), (dict(stream="x"), ValueError),
+    (dict(stream=1), ValueError), (dict(stream=2**80), ValueError), (dict(stream="x"), ValueError),
     (dict(max_version=1), TypeError), (dict(max_version=(1,)), TypeError),
     (dict(max_version=("1", 2)), TypeError),
     (dict(dl_device=(2, 0)), BufferError), (dict(dl_device=5), TypeError),
