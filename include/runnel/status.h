@@ -3,6 +3,7 @@
 #define RUNNEL_STATUS_H
 
 #include <runnel/base.h>
+#include <stdio.h>
 
 // Every status: X(name, number, sentence). Numbers never change.
 #define RNL_STATUS_MAP(X)                                                     \
@@ -92,6 +93,14 @@ RNL_API const rnl_error *rnl_last_error(void);
 
 // Forgets the last failure of the calling thread and frees its texts.
 RNL_API void rnl_last_error_clear(void);
+
+// Prints the last failure of the calling thread to `file`, or, if that is NULL,
+// to stderr: the message, then a line for each of status, function, object,
+// stream, operation with label and launch site, and the vendor's own words that
+// there is something to say about; the compiler's log; and what to do next. One
+// line, if there is no failure. Colours nothing; what cannot be written is
+// lost. May be called inside callbacks.
+RNL_API void rnl_error_print(FILE *file);
 
 // The name of a status without prefix, "ERROR_NOT_FOUND"; "UNKNOWN" for a
 // number that is no status. Static string; may be called inside callbacks.
