@@ -3,6 +3,8 @@
 //   rnl_enqueue_function(stream, scale,
 //                        RNL_LAUNCH(.grid = {blocks}, .block = {256}),
 //                        RNL_ARGS(buffer, count, 2.0f));
+//   rnl_enqueue_function(stream, scale, RNL_LAUNCH_FOR(count),
+//                        RNL_ARGS(buffer, count, 2.0f));
 #ifndef RUNNEL_LAUNCH_H
 #define RUNNEL_LAUNCH_H
 
@@ -37,6 +39,13 @@ typedef struct rnl_launch {
     const char *label;   // named in errors; copied
     const char *file;    // where it was enqueued: must stay valid for good,
     int line;            // as __FILE__ does; RNL_LAUNCH fills both
+    // Instead of a grid: at least so many threads along x. The block is `block`
+    // or, where that is zero, 256 threads or the most that the function can
+    // have; the grid is rounded up to whole blocks and clusters, so the kernel
+    // compares its index with the count. RNL_ERROR_INVALID_ARGUMENT for a grid
+    // besides, for a block of several axes, and for more blocks than the
+    // device's limit.
+    uint64_t threads;
 } rnl_launch;
 
 #ifdef __cplusplus
@@ -54,6 +63,15 @@ inline rnl_literal<rnl_launch> rnl_launch_at(rnl_literal<rnl_launch> launch,
 #define RNL_LAUNCH(...) \
     RNL_LITERAL(rnl_launch, .file = __FILE__, .line = __LINE__, __VA_ARGS__)
 #endif
+
+// A launch of `count` threads. A negative count is refused, as it is too large.
+// A count of 0 launches one block, whose threads find nothing to do.
+#define RNL_LAUNCH_FOR(count) RNL_LAUNCH(.threads = rnl_at_least_one(count))
+
+static inline uint64_t rnl_at_least_one(uint64_t count)
+{
+    return count ? count : 1;
+}
 
 // --- Arguments -------------------------------------------------------------
 

@@ -72,6 +72,10 @@ enum { RECORDER_LOOK_NS = 20000000 };
 // drivers copy few values as fast singly. Effect measured with 64 arguments:
 // H100, 2026-11-22.
 enum { PACKED_LEAST = 8 };
+// launch_threads.c: threads of a block that a launch leaves to the library:
+// occupancy of a GPU against the work of a last, partial block. Not measured,
+// 2026-11-29; the usual choice of CUDA programs.
+#define BLOCK_THREADS 256u
 // function_cache.c: buckets of the cache, places of hints by the address of a
 // text, and modules that a context keeps: memory against compiling again. Not
 // measured, 2026-11-21 and 2026-11-22.

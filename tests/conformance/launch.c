@@ -227,3 +227,107 @@ RNL_TEST(a_function_is_launched_in_its_own_context_only)
     expect_ok(rnl_function_release(function));
     expect_ok(rnl_context_release(other));
 }
+
+// --- Launches that count threads -------------------------------------------
+
+static const char mark_source[] =
+    "extern \"C\" __global__ void mark(int *p, int n, int *shape) {\n"
+    "    int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+    "    if (i < n) p[i] = i;\n"
+    "    if (i == 0) { shape[0] = gridDim.x; shape[1] = blockDim.x; }\n"
+    "}\n"
+    "extern \"C\" __global__ void __launch_bounds__(100) narrow(\n"
+    "    int *p, int n, int *shape) {\n"
+    "    int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+    "    if (i < n) p[i] = i;\n"
+    "    if (i == 0) { shape[0] = gridDim.x; shape[1] = blockDim.x; }\n"
+    "}\n";
+
+// Launches for `count` threads, and checks that each ran, in a grid of
+// `blocks` blocks of `threads`.
+static void expect_shape(rnl_function function, const rnl_launch *launch,
+                         int count, int blocks_wanted, int threads)
+{
+    enum { MOST = 1000 };
+    static int values[MOST];
+    int shape[2] = {0, 0};
+    rnl_buffer buffer = suite_ints(MOST, -1), other = suite_ints(2, 0);
+    expect_ok(rnl_enqueue_function(suite_stream(), function, launch,
+                                   RNL_ARGS(buffer, count, other)));
+    suite_download(values, buffer, sizeof values);
+    suite_download(shape, other, sizeof shape);
+    for (int i = 0; i < MOST; i++)
+        assert_int_equal(values[i], i < count ? i : -1);
+    assert_int_equal(shape[0], blocks_wanted);
+    assert_int_equal(shape[1], threads);
+    expect_ok(rnl_buffer_release(buffer));
+    expect_ok(rnl_buffer_release(other));
+}
+
+RNL_TEST(a_launch_of_n_threads_chooses_grid_and_block)
+{
+    rnl_function mark = suite_compile(mark_source, "mark");
+    expect_shape(mark, RNL_LAUNCH_FOR(1), 1, 1, 256);
+    expect_shape(mark, RNL_LAUNCH_FOR(256), 256, 1, 256);
+    expect_shape(mark, RNL_LAUNCH_FOR(257), 257, 2, 256);
+    expect_shape(mark, RNL_LAUNCH_FOR(1000), 1000, 4, 256);
+    expect_shape(mark, RNL_LAUNCH_FOR(0), 0, 1, 256);
+    expect_shape(mark, RNL_LAUNCH(.block = {100}, .threads = 1000), 1000, 10,
+                 100);
+    expect_shape(mark, RNL_LAUNCH(.block = {100, 1, 1}, .threads = 901), 901,
+                 10, 100);
+    expect_ok(rnl_function_release(mark));
+    // Whole warps of those that the function can have.
+    rnl_function narrow = suite_compile(mark_source, "narrow");
+    expect_shape(narrow, RNL_LAUNCH_FOR(97), 97, 2, 96);
+    expect_ok(rnl_function_release(narrow));
+}
+
+RNL_TEST(a_grid_of_n_threads_is_whole_clusters)
+{
+    suite_need(RNL_FEATURE_CLUSTERS);
+    rnl_function mark = suite_compile(mark_source, "mark");
+    expect_shape(mark, RNL_LAUNCH(.cluster = {4}, .threads = 257), 257, 4,
+                 256);
+    expect_ok(rnl_function_release(mark));
+}
+
+RNL_TEST(a_launch_of_too_many_threads_is_refused)
+{
+    rnl_function function = make();
+    REFUSED("threads", function, .threads = UINT64_MAX);
+    REFUSED("threads", function, .threads = (uint64_t)UINT32_MAX * 1024 * 256);
+    REFUSED("threads", function, .grid = {1}, .threads = 10);
+    REFUSED("threads", function, .grid = {0, 2}, .threads = 10);
+    REFUSED("threads", function, .block = {8, 8}, .threads = 10);
+    REFUSED("block", function, .block = {1 << 20}, .threads = 10);
+    int negative = -1;
+    expect_error(rnl_enqueue_function(suite_stream(), function,
+                                      RNL_LAUNCH_FOR((uint64_t)negative),
+                                      RNL_NO_ARGS),
+                 RNL_ERROR_INVALID_ARGUMENT, "threads");
+    assert_non_null(strstr(rnl_last_error()->message, "beyond the device's"));
+    expect_ok(rnl_stream_synchronize(suite_stream(), RNL_FOREVER));
+    assert_int_equal(blocks, 0);
+    expect_ok(rnl_function_release(function));
+}
+
+RNL_TEST(a_node_of_n_threads_has_a_grid)
+{
+    rnl_graph graph = NULL;
+    rnl_node node = NULL;
+    rnl_function function = make();
+    rnl_node_params params = {.struct_size = sizeof params};
+    expect_ok(rnl_graph_create(suite_context(), NULL, &graph));
+    expect_ok(rnl_graph_add_node(graph, RNL_AT_START,
+                                 RNL_NODE(.kind = RNL_NODE_FUNCTION,
+                                          .function = function,
+                                          .launch = RNL_LAUNCH_FOR(1000)),
+                                 &node));
+    expect_ok(rnl_graph_get_node_params(graph, node, &params));
+    assert_int_equal(params.launch->grid.x, 4);
+    assert_int_equal(params.launch->block.x, 256);
+    assert_int_equal(params.launch->threads, 0);
+    expect_ok(rnl_graph_release(graph));
+    expect_ok(rnl_function_release(function));
+}

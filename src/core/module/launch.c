@@ -113,8 +113,11 @@ read_shape(struct function *function, const rnl_launch *launch,
     kernel->shared_size = launch->shared_size;
     kernel->attributes = NULL;
     kernel->attribute_count = 0;
-    rnl_status status = check_dim(&kernel->grid, &function->most_grid, "grid");
+    rnl_status status = RNL_OK;
+    if (__builtin_expect(launch->threads != 0, 0))
+        status = launch_take_threads(launch, kernel);
     if (status != RNL_OK ||
+        (status = check_dim(&kernel->grid, &function->most_grid, "grid")) ||
         (status = check_dim(&kernel->block, &function->most_block, "block")) ||
         (status = check_threads(function, &kernel->block)))
         return status;

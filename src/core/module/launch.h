@@ -73,6 +73,10 @@ rnl_status make_launch_ops(struct stream *stream, rnl_function function,
 rnl_status cluster_take(const struct function *function, const rnl_dim3 *given,
                         struct op_kernel *kernel);
 
+// Chooses the grid, and a missing block, of a launch that counts threads.
+rnl_status launch_take_threads(const rnl_launch *launch,
+                               struct op_kernel *kernel);
+
 // Whether a cooperative launch, checked in all else, is small enough.
 rnl_status cooperative_check(struct function *function,
                              const struct op_kernel *kernel);
