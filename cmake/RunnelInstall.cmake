@@ -28,10 +28,12 @@ if(TARGET runnel)
         COMPONENT development)
     configure_package_config_file(
         ${CMAKE_CURRENT_LIST_DIR}/RunnelConfig.cmake.in ${PROJECT_BINARY_DIR}/RunnelConfig.cmake
-        INSTALL_DESTINATION ${config_dir} NO_SET_AND_CHECK_MACRO)
+        INSTALL_DESTINATION ${config_dir} PATH_VARS CMAKE_INSTALL_BINDIR
+        NO_SET_AND_CHECK_MACRO)
     write_basic_package_version_file(
         ${PROJECT_BINARY_DIR}/RunnelConfigVersion.cmake COMPATIBILITY SameMajorVersion)
     install(FILES ${PROJECT_BINARY_DIR}/RunnelConfig.cmake ${PROJECT_BINARY_DIR}/RunnelConfigVersion.cmake
+            ${CMAKE_CURRENT_LIST_DIR}/RunnelKernels.cmake ${CMAKE_CURRENT_LIST_DIR}/RunnelEmbed.cmake
             DESTINATION ${config_dir} COMPONENT development)
 
     # Relative to where the file lies, so that the tree can be moved.

@@ -91,6 +91,19 @@ RNL_API rnl_status rnl_buffer_create(rnl_context context, size_t size,
                                      const rnl_buffer_options *options,
                                      rnl_buffer *out_buffer);
 
+// Creates a buffer of `count` elements, which launches compare with what their
+// kernels point to, like `element` of the options. RNL_ERROR_OUT_OF_RANGE when
+// the size in bytes is beyond SIZE_MAX, RNL_ERROR_INVALID_ARGUMENT for
+// RNL_ELEMENT_UNKNOWN, and for options with another element.
+RNL_API rnl_status rnl_buffer_create_typed(rnl_context context,
+                                           rnl_element element, size_t count,
+                                           const rnl_buffer_options *options,
+                                           rnl_buffer *out_buffer);
+
+// The bytes of an element; 0 for RNL_ELEMENT_UNKNOWN and for a number that is
+// no rnl_element. Never fails; may be called inside callbacks.
+RNL_API size_t rnl_element_size(rnl_element element);
+
 // Creates a buffer in stream order: its memory may be used by work enqueued on
 // `stream` after this call, and elsewhere once the stream got so far. A failed
 // allocation is reported at the call where it can be, else as the stream's

@@ -184,6 +184,17 @@ RNL_API rnl_status rnl_module_compile(rnl_context context, const char *source,
                                       const rnl_module_options *options,
                                       rnl_module *out_module);
 
+// The same with the source of a file. Diagnostics have `path` as the file's
+// name, unless options give another. `#include "a.h"` looks beside the file
+// first, then in the -I folders; `untrusted` counts the file's folder as one of
+// those. RNL_ERROR_IO when the file cannot be read, RNL_ERROR_INVALID_ARGUMENT
+// for a file with bytes that are zero. The disk cache keeps only sources that
+// include nothing.
+RNL_API rnl_status rnl_module_compile_file(rnl_context context,
+                                           const char *path,
+                                           const rnl_module_options *options,
+                                           rnl_module *out_module);
+
 // Loads a finished binary from memory: cubin, PTX, fatbin, code object or cpu
 // object. Checked before any of it is executed (RNL_ERROR_INVALID_BINARY).
 RNL_API rnl_status rnl_module_load(rnl_context context, const void *data,

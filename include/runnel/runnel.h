@@ -21,6 +21,8 @@
 #include <runnel/copy.h>
 #include <runnel/cpu.h>
 #include <runnel/device.h>
+#include <runnel/dlpack.h>
+#include <runnel/embedded.h>
 #include <runnel/event.h>
 #include <runnel/graph.h>
 #include <runnel/host.h>

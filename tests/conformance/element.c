@@ -292,3 +292,51 @@ RNL_TEST(launches_of_graphs_compare_elements)
     expect_ok(rnl_buffer_release(right));
     expect_ok(rnl_buffer_release(wrong));
 }
+
+// --- Buffers by the count of their elements --------------------------------
+
+RNL_TEST(a_typed_buffer_has_room_for_its_elements)
+{
+    static const size_t sizes[ELEMENTS] = {0, 1, 1, 2, 2, 4, 4,
+                                           8, 8, 2, 2, 4, 8};
+    assert_int_equal(rnl_element_size(RNL_ELEMENT_UNKNOWN), 0);
+    assert_int_equal(rnl_element_size((rnl_element)ELEMENTS), 0);
+    assert_int_equal(rnl_element_size((rnl_element)-1), 0);
+    for (int i = 1; i < ELEMENTS; i++) {
+        rnl_buffer buffer = NULL;
+        rnl_buffer_info info = {.struct_size = sizeof info};
+        assert_int_equal(rnl_element_size((rnl_element)i), sizes[i]);
+        expect_ok(rnl_buffer_create_typed(
+            suite_context(), (rnl_element)i, 100,
+            RNL_BUFFER_OPTIONS(.zeroed = true, .label = "typed"), &buffer));
+        expect_ok(rnl_buffer_get_info(buffer, &info));
+        assert_int_equal(info.size, 100 * sizes[i]);
+        assert_int_equal(info.element, i);
+        assert_string_equal(info.label, "typed");
+        expect_ok(rnl_buffer_release(buffer));
+    }
+}
+
+RNL_TEST(a_typed_buffer_that_cannot_be_is_refused)
+{
+    rnl_buffer buffer = NULL;
+#define TYPED(element, count, options)                                   \
+    rnl_buffer_create_typed(suite_context(), element, count, options, &buffer)
+    expect_error(TYPED(RNL_ELEMENT_UNKNOWN, 4, NULL),
+                 RNL_ERROR_INVALID_ARGUMENT, "element");
+    expect_error(TYPED((rnl_element)ELEMENTS, 4, NULL),
+                 RNL_ERROR_INVALID_ARGUMENT, "element");
+    expect_error(TYPED(RNL_ELEMENT_FLOAT32, SIZE_MAX / 4 + 1, NULL),
+                 RNL_ERROR_OUT_OF_RANGE, "count");
+    expect_error(TYPED(RNL_ELEMENT_FLOAT32, 4,
+                       RNL_BUFFER_OPTIONS(.element = RNL_ELEMENT_FLOAT64)),
+                 RNL_ERROR_INVALID_ARGUMENT, "options");
+    expect_error(rnl_buffer_create_typed(suite_context(), RNL_ELEMENT_FLOAT32,
+                                         4, NULL, NULL),
+                 RNL_ERROR_INVALID_ARGUMENT, "out_buffer");
+    assert_null(buffer);
+    expect_ok(TYPED(RNL_ELEMENT_FLOAT32, 4,
+                    RNL_BUFFER_OPTIONS(.element = RNL_ELEMENT_FLOAT32)));
+    assert_int_equal(element_of(buffer), RNL_ELEMENT_FLOAT32);
+    expect_ok(rnl_buffer_release(buffer));
+}

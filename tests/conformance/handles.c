@@ -93,6 +93,13 @@ ROW_CALL(buffer_enqueue, stream,
          rnl_enqueue_buffer_create(h, 64, NULL, &with.out.buffer))
 ROW_CALL(buffer_wrap, context,
          rnl_buffer_wrap(h, with.host, 64, NULL, &with.out.buffer))
+ROW_CALL(buffer_typed, context,
+         rnl_buffer_create_typed(h, RNL_ELEMENT_INT32, 16, NULL,
+                                 &with.out.buffer))
+ROW_CALL(buffer_from_dlpack, context,
+         rnl_buffer_from_dlpack(h, (void *)with.host, NULL, &with.out.buffer))
+ROW_CALL(buffer_to_dlpack, buffer,
+         rnl_buffer_to_dlpack(h, NULL, (void *)&with.out.pointer))
 ROW_CALL(buffer_slice, buffer, rnl_buffer_slice(h, 0, 4, &with.out.buffer))
 ROW_CALL(pool_stats, context,
          rnl_context_pool_stats(h, &(rnl_pool_stats){.struct_size = 72}))
@@ -235,6 +242,11 @@ ROW_CALL(module_load, context,
          rnl_module_load(h, with.host, 64, NULL, &with.out.module))
 ROW_CALL(module_load_file, context,
          rnl_module_load_file(h, "/dev/null", &with.out.module))
+ROW_CALL(module_compile_file, context,
+         rnl_module_compile_file(h, "/dev/null", NULL, &with.out.module))
+ROW_CALL(module_load_embedded, context,
+         rnl_module_load_embedded(h, RNL_EMBEDDED(.source = handle_source),
+                                  &with.out.module))
 ROW_CALL(module_retain, module, rnl_module_retain(h))
 ROW_CALL(module_release, module, rnl_module_release(h))
 ROW_CALL(module_log, module, rnl_module_log(h, &with.out.text))
@@ -335,6 +347,9 @@ static const struct row rows[] = {
     {"rnl_buffer_create", "context", CONTEXT, buffer_create, 0, 0},
     {"rnl_enqueue_buffer_create", "stream", STREAM, buffer_enqueue, 0, 0},
     {"rnl_buffer_wrap", "context", CONTEXT, buffer_wrap, 0, 0},
+    {"rnl_buffer_create_typed", "context", CONTEXT, buffer_typed, 0, 0},
+    {"rnl_buffer_from_dlpack", "context", CONTEXT, buffer_from_dlpack, 0, 0},
+    {"rnl_buffer_to_dlpack", "buffer", BUFFER, buffer_to_dlpack, 0, 0},
     {"rnl_buffer_slice", "buffer", BUFFER, buffer_slice, 0, 0},
     {"rnl_buffer_export", "buffer", BUFFER, export_to_nobody, 0, 0},
     {"rnl_buffer_import", "context", CONTEXT, buffer_import, 0, 0},
@@ -412,6 +427,9 @@ static const struct row rows[] = {
     {"rnl_module_compile", "context", CONTEXT, module_compile, 0, 0},
     {"rnl_module_load", "context", CONTEXT, module_load, 0, 0},
     {"rnl_module_load_file", "context", CONTEXT, module_load_file, 0, 0},
+    {"rnl_module_compile_file", "context", CONTEXT, module_compile_file, 0, 0},
+    {"rnl_module_load_embedded", "context", CONTEXT, module_load_embedded, 0,
+     0},
     {"rnl_module_retain", "module", MODULE, module_retain, 0, 0},
     {"rnl_module_release", "module", MODULE, module_release, 1, 0},
     {"rnl_module_binary", "module", MODULE, module_binary, 0, 0},

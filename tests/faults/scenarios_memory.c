@@ -261,6 +261,32 @@ static rnl_status wrapped(struct sweep_set *t)
     return status;
 }
 
+// A tensor of a buffer, and a buffer of that tensor.
+static rnl_status tensors(struct sweep_set *t)
+{
+    static const int64_t shape[] = {2, 32};
+    rnl_status status = RNL_OK;
+    struct DLManagedTensorVersioned *tensor = NULL;
+    rnl_buffer typed = NULL, back = NULL;
+    TRY(rnl_buffer_create_typed(t->context, RNL_ELEMENT_INT32, 64,
+                                RNL_BUFFER_OPTIONS(.label = "typed"), &typed));
+    TRY(rnl_buffer_to_dlpack(typed,
+                             RNL_DLPACK_EXPORT(.shape = shape,
+                                               .axis_count = 2), &tensor));
+    TRY(rnl_buffer_from_dlpack(t->context, tensor,
+                               RNL_DLPACK_IMPORT(.label = "back"), &back));
+    TRY(rnl_fill_and_wait(t->stream, back, 0, 256, 6, 4));
+    // A tensor that nothing took is its caller's to end.
+    void (*deleter)(struct DLManagedTensorVersioned *) = NULL;
+    if (tensor && !back) {
+        memcpy(&deleter, (char *)tensor + 16, sizeof deleter);
+        deleter(tensor);
+    }
+    RELEASE(rnl_buffer_release(typed));
+    RELEASE(rnl_buffer_release(back));
+    return status;
+}
+
 static rnl_status shared(struct sweep_set *t)
 {
     rnl_status status = RNL_OK;
@@ -320,6 +346,7 @@ const struct scenario memory_scenarios[] = {
     {"large buffers", NULL, large_buffers, {0}},
     {"many blocks of the host", NULL, many_host_blocks, {0}},
     {"wrapped memory", NULL, wrapped, {0}},
+    {"tensors", NULL, tensors, {0}},
     {"shared memory", NULL, shared, {RNL_FEATURE_INTERPROCESS_MEMORY}},
     {"shared events", NULL, shared_events, {RNL_FEATURE_INTERPROCESS}},
     {0},

@@ -1,5 +1,6 @@
 // Modules, while faults are injected.
 #include "sweep.h"
+#include "folder.h"
 
 #include <unistd.h>
 
@@ -294,6 +295,41 @@ static rnl_status clustered_kernels(struct sweep_set *t)
     return status;
 }
 
+static void make_kernel_file(void)
+{
+    make_binary();
+    test_write("a.cu", source, strlen(source));
+}
+
+// From a file, then embedded as source and as an object.
+static rnl_status kernel_files(struct sweep_set *t)
+{
+    static const char *const options[] = {"-DX=1"};
+    rnl_status status = RNL_OK;
+    rnl_module module = NULL, compiled = NULL, loaded = NULL;
+    const rnl_embedded_object objects[] = {{"none", "no binary", 9},
+                                           {"this", binary, binary_size}};
+    TRY(rnl_module_compile_file(t->context, test_path("a.cu"),
+                                RNL_MODULE_OPTIONS(.options = options,
+                                                   .option_count = 1),
+                                &module));
+    TRY(rnl_module_load_embedded(t->context,
+                                 RNL_EMBEDDED(.name = "a.cu",
+                                              .source = source,
+                                              .objects = objects,
+                                              .object_count = 1),
+                                 &compiled));
+    TRY(rnl_module_load_embedded(t->context,
+                                 RNL_EMBEDDED(.name = "a.cu",
+                                              .objects = objects,
+                                              .object_count = 2),
+                                 &loaded));
+    RELEASE(rnl_module_release(module));
+    RELEASE(rnl_module_release(compiled));
+    RELEASE(rnl_module_release(loaded));
+    return status;
+}
+
 const struct scenario module_scenarios[] = {
     {"modules", module_life, NULL, {RNL_FEATURE_COMPILE}},
     {"one-step compiles", one_step_life, NULL, {RNL_FEATURE_COMPILE}},
@@ -308,6 +344,8 @@ const struct scenario module_scenarios[] = {
      make_binary},
     {"files of binaries", NULL, load_file, {RNL_FEATURE_COMPILE},
      make_binary},
+    {"kernel files", NULL, kernel_files, {RNL_FEATURE_COMPILE},
+     make_kernel_file},
     {"damaged binaries", NULL, refuse_binaries, {RNL_FEATURE_COMPILE},
      make_binary},
     {0},

@@ -252,6 +252,50 @@ rnl_status rnl_buffer_create(rnl_context handle, size_t size,
     return buffer_create(context, NULL, size, options, out_buffer);
 }
 
+// The options of a buffer of `count` elements, and the size of that.
+static rnl_status read_typed(rnl_element element, size_t count,
+                             const rnl_buffer_options *given,
+                             rnl_buffer_options *options, size_t *out_size)
+{
+    rnl_status status =
+        options_read(options, sizeof *options, given, "options");
+    if (status != RNL_OK)
+        return status;
+    size_t size = rnl_element_size(element);
+    if (size == 0)
+        return fail_at(RNL_ERROR_INVALID_ARGUMENT, "element",
+                       "'element' is %d, which is not the number of a known "
+                       "element: use rnl_buffer_create for bytes",
+                       (int)element);
+    if (options->element && options->element != element)
+        return fail_at(RNL_ERROR_INVALID_ARGUMENT, "options",
+                       "'options.element' is %d and 'element' is %d: leave "
+                       "the former zero", (int)options->element, (int)element);
+    if (__builtin_mul_overflow(count, size, out_size))
+        return fail_at(RNL_ERROR_OUT_OF_RANGE, "count",
+                       "%zu elements of %zu bytes are more bytes than a size "
+                       "can count", count, size);
+    options->struct_size = sizeof *options;
+    options->element = element;
+    return RNL_OK;
+}
+
+rnl_status rnl_buffer_create_typed(rnl_context handle, rnl_element element,
+                                   size_t count,
+                                   const rnl_buffer_options *given,
+                                   rnl_buffer *out_buffer)
+{
+    struct context *context;
+    rnl_buffer_options options;
+    size_t size = 0;
+    CALL status = ENTER();
+    if (status != RNL_OK ||
+        (status = check_context(handle, "context", &context)) ||
+        (status = read_typed(element, count, given, &options, &size)))
+        return status;
+    return buffer_create(context, NULL, size, &options, out_buffer);
+}
+
 rnl_status rnl_enqueue_buffer_create(rnl_stream handle, size_t size,
                                      const rnl_buffer_options *options,
                                      rnl_buffer *out_buffer)
@@ -266,18 +310,13 @@ rnl_status rnl_enqueue_buffer_create(rnl_stream handle, size_t size,
                          out_buffer);
 }
 
-rnl_status rnl_buffer_wrap(rnl_context handle, void *pointer, size_t size,
-                           const rnl_wrap_options *given,
-                           rnl_buffer *out_buffer)
+rnl_status buffer_wrap(struct context *context, void *pointer, size_t size,
+                       const rnl_wrap_options *given, rnl_buffer *out_buffer)
 {
-    struct context *context;
     rnl_wrap_options options;
-    CALL status = ENTER();
-    if (status != RNL_OK ||
-        (status = check_context(handle, "context", &context)) ||
-        (size > 0 && (status = check_pointer(pointer, "pointer"))) ||
-        (status = options_read(&options, sizeof options, given, "options")) ||
-        (status = check_kind(context, options.kind)) ||
+    rnl_status status =
+        options_read(&options, sizeof options, given, "options");
+    if (status != RNL_OK || (status = check_kind(context, options.kind)) ||
         (status = element_check(options.element, "options")) ||
         (status = check_pointer(out_buffer, "out_buffer")))
         return status;
@@ -298,6 +337,19 @@ rnl_status rnl_buffer_wrap(rnl_context handle, void *pointer, size_t size,
     buffer->user_data = options.user_data;
     *out_buffer = object_publish(&buffer->object);
     return RNL_OK;
+}
+
+rnl_status rnl_buffer_wrap(rnl_context handle, void *pointer, size_t size,
+                           const rnl_wrap_options *options,
+                           rnl_buffer *out_buffer)
+{
+    struct context *context;
+    CALL status = ENTER();
+    if (status != RNL_OK ||
+        (status = check_context(handle, "context", &context)) ||
+        (size > 0 && (status = check_pointer(pointer, "pointer"))))
+        return status;
+    return buffer_wrap(context, pointer, size, options, out_buffer);
 }
 
 rnl_status buffer_borrow(struct context *context, struct memory memory,

@@ -16,6 +16,13 @@ rnl_status element_check(rnl_element element, const char *parameter)
                          parameter, (int)element);
 }
 
+size_t rnl_element_size(rnl_element element)
+{
+    static const unsigned char sizes[] = {0, 1, 1, 2, 2, 4, 4, 8, 8, 2, 2, 4,
+                                          8};
+    return (unsigned)element <= RNL_ELEMENT_FLOAT64 ? sizes[element] : 0;
+}
+
 const char *element_name(rnl_element element)
 {
     return names[element];

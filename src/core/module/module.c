@@ -66,7 +66,7 @@ static void module_finish(struct object *object)
 }
 
 // Backends have the module hooks all or none.
-static rnl_status check_loads(struct context *context)
+rnl_status module_check_loads(struct context *context)
 {
     if (context->backend->module_init)
         return RNL_OK;
@@ -236,6 +236,22 @@ rnl_status module_build(struct context *context, const struct source *source,
     return build_cached(context, source, out_module);
 }
 
+rnl_status module_compile_source(rnl_context context,
+                                 const struct source *source,
+                                 rnl_module *out_module)
+{
+    struct context *kept = NULL;
+    struct module *module;
+    rnl_status status = context_find_ref(context, &kept);
+    if (status != RNL_OK)
+        return status;
+    status = module_build(kept, source, &module);
+    if (status == RNL_OK)
+        *out_module = object_publish(&module->object);
+    object_unref(&kept->object);
+    return status;
+}
+
 rnl_status rnl_module_compile(rnl_context context, const char *source,
                               const rnl_module_options *options,
                               rnl_module *out_module)
@@ -243,21 +259,13 @@ rnl_status rnl_module_compile(rnl_context context, const char *source,
     rnl_status status = ENTER();
     rnl_module_options read;
     struct source checked;
-    struct context *kept = NULL;
-    struct module *module;
     if (status == RNL_OK)
         status = check_pointer(out_module, "out_module");
     if (status == RNL_OK)
         status = source_check(source, options, &read, &checked);
-    if (status == RNL_OK)
-        status = context_find_ref(context, &kept);
-    if (status != RNL_OK)
-        return status;
-    status = module_build(kept, &checked, &module);
-    if (status == RNL_OK)
-        *out_module = object_publish(&module->object);
-    object_unref(&kept->object);
-    return status;
+    return status == RNL_OK
+               ? module_compile_source(context, &checked, out_module)
+               : status;
 }
 
 static rnl_status ask_compiler(struct context *context,
@@ -316,21 +324,9 @@ static rnl_status load(rnl_context context, void *data, size_t size,
     return status;
 }
 
-rnl_status rnl_module_load(rnl_context context, const void *data, size_t size,
-                           const char *label, rnl_module *out_module)
+rnl_status module_load_copy(rnl_context context, const void *data, size_t size,
+                            const char *label, rnl_module *out_module)
 {
-    CALL status = ENTER();
-    struct context *checked = NULL;
-    if (status == RNL_OK)
-        status = check_context(context, "context", &checked);
-    if (status == RNL_OK)
-        status = check_loads(checked);
-    if (status == RNL_OK)
-        status = check_pointer(data, "data");
-    if (status == RNL_OK)
-        status = check_pointer(out_module, "out_module");
-    if (status != RNL_OK)
-        return status;
     if (size == 0 || size > BINARY_SIZE_MAX)
         return fail_at(RNL_ERROR_INVALID_BINARY, "size",
                        "a binary of %zu bytes cannot be", size);
@@ -340,6 +336,24 @@ rnl_status rnl_module_load(rnl_context context, const void *data, size_t size,
                     "there is no memory for a binary of %zu bytes", size);
     memcpy(copy, data, size);
     return load(context, copy, size, label, out_module);
+}
+
+rnl_status rnl_module_load(rnl_context context, const void *data, size_t size,
+                           const char *label, rnl_module *out_module)
+{
+    CALL status = ENTER();
+    struct context *checked = NULL;
+    if (status == RNL_OK)
+        status = check_context(context, "context", &checked);
+    if (status == RNL_OK)
+        status = module_check_loads(checked);
+    if (status == RNL_OK)
+        status = check_pointer(data, "data");
+    if (status == RNL_OK)
+        status = check_pointer(out_module, "out_module");
+    if (status != RNL_OK)
+        return status;
+    return module_load_copy(context, data, size, label, out_module);
 }
 
 static rnl_status refuse_file(const char *path, int error)
@@ -359,7 +373,7 @@ rnl_status rnl_module_load_file(rnl_context context, const char *path,
     if (status == RNL_OK)
         status = check_context(context, "context", &checked);
     if (status == RNL_OK)
-        status = check_loads(checked);
+        status = module_check_loads(checked);
     if (status == RNL_OK)
         status = check_pointer(path, "path");
     if (status == RNL_OK)

@@ -10,6 +10,18 @@
 rnl_status module_build(struct context *context, const struct source *source,
                         struct module **out_module);
 
+// The same, published, in a context that may be released meanwhile.
+rnl_status module_compile_source(rnl_context context,
+                                 const struct source *source,
+                                 rnl_module *out_module);
+
+// Makes a module of a copy of `data`; published.
+rnl_status module_load_copy(rnl_context context, const void *data, size_t size,
+                            const char *label, rnl_module *out_module);
+
+// Refuses a context that has no modules.
+rnl_status module_check_loads(struct context *context);
+
 // Makes a function of the module's kernel `name`. Not published.
 rnl_status function_build(struct module *module, const char *name,
                           struct function **out_function);

@@ -1,0 +1,189 @@
+# Puts kernel files into a program or library:
+#
+#   runnel_add_kernels(<target> <file.cu>...
+#       [EMBED source|object...]    text to compile at run time (default), ready
+#                                   objects for the cpu, or both
+#       [TARGETS <processor>...]    of the objects; default x86-64-v3
+#       [HEADERS <file>...]         that the kernels include
+#       [OPTIONS <option>...]       of the compiler, as NVRTC takes them
+#       [NAMES <expression>...])    C++ expressions that name kernels:
+#                                   scale<float>
+#
+# <target> gets a constant <target>_<file> of type rnl_embedded for each file,
+# and the header <target>_kernels.h that declares them: see <runnel/embedded.h>.
+#
+# Objects are made by the program `runnel`: RUNNEL_EXECUTABLE, or that of this
+# package or tree. Set it to one that runs on the building machine when cross
+# compiling.
+
+set(RUNNEL_EXECUTABLE "" CACHE FILEPATH "The program runnel, which makes objects of kernels")
+mark_as_advanced(RUNNEL_EXECUTABLE)
+
+# The program that makes objects, and what has to be built before it can run.
+function(_runnel_program out_program out_needs)
+    set(needs)
+    if(RUNNEL_EXECUTABLE)
+        set(program ${RUNNEL_EXECUTABLE})
+    elseif(TARGET runnel-cli)
+        set(program $<TARGET_FILE:runnel-cli>)
+        set(needs runnel-cli)
+        if(TARGET runnel-cc)
+            list(APPEND needs runnel-cc)
+        endif()
+    elseif(EXISTS "${Runnel_PROGRAM}")
+        set(program ${Runnel_PROGRAM})
+        set(needs ${program})
+    else()
+        message(FATAL_ERROR
+            "runnel_add_kernels: EMBED object needs the program runnel, which is not "
+            "there: set RUNNEL_BUILD_CLI=ON where Runnel is part of the project, "
+            "install it with the package, or name it in RUNNEL_EXECUTABLE.")
+    endif()
+    set(${out_program} ${program} PARENT_SCOPE)
+    set(${out_needs} "${needs}" PARENT_SCOPE)
+endfunction()
+
+# The more an object demands, the earlier it is tried: named processors, then
+# the levels downwards.
+function(_runnel_order_targets targets_variable)
+    set(levels)
+    set(named ${${targets_variable}})
+    foreach(level x86-64-v4 x86-64-v3 x86-64-v2 x86-64)
+        if(level IN_LIST named)
+            list(APPEND levels ${level})
+            list(REMOVE_ITEM named ${level})
+        endif()
+    endforeach()
+    set(${targets_variable} ${named} ${levels} PARENT_SCOPE)
+endfunction()
+
+function(runnel_add_kernels target)
+    cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "EMBED;TARGETS;HEADERS;OPTIONS;NAMES")
+    set(files ${arg_UNPARSED_ARGUMENTS})
+    if(NOT TARGET ${target})
+        message(FATAL_ERROR
+            "runnel_add_kernels: there is no target '${target}': add the executable or "
+            "library first")
+    endif()
+    if(NOT files)
+        message(FATAL_ERROR "runnel_add_kernels(${target}): no kernel file is given")
+    endif()
+    if(NOT arg_EMBED)
+        set(arg_EMBED source)
+    endif()
+    foreach(word IN LISTS arg_EMBED)
+        if(NOT word MATCHES "^(source|object)$")
+            message(FATAL_ERROR
+                "runnel_add_kernels(${target}): EMBED takes 'source', 'object' or both, "
+                "not '${word}'")
+        endif()
+    endforeach()
+    set(objects OFF)
+    if("object" IN_LIST arg_EMBED)
+        set(objects ON)
+        _runnel_program(program needs)
+        if(NOT arg_TARGETS)
+            set(arg_TARGETS x86-64-v3)
+        endif()
+        list(REMOVE_DUPLICATES arg_TARGETS)
+        _runnel_order_targets(arg_TARGETS)
+    elseif(arg_TARGETS)
+        message(FATAL_ERROR
+            "runnel_add_kernels(${target}): TARGETS is for EMBED object; source is "
+            "compiled for the processor that it runs on")
+    endif()
+    set(suffix c)
+    get_property(languages GLOBAL PROPERTY ENABLED_LANGUAGES)
+    if(NOT "C" IN_LIST languages)
+        set(suffix cpp)
+    endif()
+
+    string(MAKE_C_IDENTIFIER ${target} prefix)
+    set(folder ${CMAKE_CURRENT_BINARY_DIR}/runnel_kernels/${target})
+    set(script ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/RunnelEmbed.cmake)
+    list(GET files 0 first)
+    cmake_path(ABSOLUTE_PATH first NORMALIZE)
+    cmake_path(GET first PARENT_PATH base)
+    set(headers)
+    foreach(header IN LISTS arg_HEADERS)
+        cmake_path(ABSOLUTE_PATH header NORMALIZE)
+        file(RELATIVE_PATH name ${base} ${header})
+        if(name MATCHES "^\\.\\.")
+            message(FATAL_ERROR
+                "runnel_add_kernels(${target}): the header ${header} lies outside of "
+                "${base}, the folder of the first kernel file, so that no include can "
+                "name it")
+        endif()
+        list(APPEND headers ${header})
+    endforeach()
+
+    foreach(file IN LISTS files)
+        cmake_path(ABSOLUTE_PATH file NORMALIZE OUTPUT_VARIABLE path)
+        if(NOT EXISTS ${path})
+            message(FATAL_ERROR "runnel_add_kernels(${target}): there is no file ${path}")
+        endif()
+        cmake_path(GET path STEM LAST_ONLY stem)
+        string(MAKE_C_IDENTIFIER ${prefix}_${stem} name)
+        get_property(known TARGET ${target} PROPERTY RUNNEL_KERNELS)
+        if(name IN_LIST known)
+            message(FATAL_ERROR
+                "runnel_add_kernels(${target}): two kernel files make the name ${name}; "
+                "give one another file name")
+        endif()
+        set_property(TARGET ${target} APPEND PROPERTY RUNNEL_KERNELS ${name})
+        set(made)
+        if(objects)
+            foreach(processor IN LISTS arg_TARGETS)
+                set(object ${folder}/${name}.${processor}.rnl)
+                add_custom_command(OUTPUT ${object}
+                    COMMAND ${CMAKE_COMMAND} "-DPROGRAM=${program}" "-DFILE=${path}"
+                        "-DOBJECT=${object}" "-DPROCESSOR=${processor}"
+                        "-DOPTIONS=${arg_OPTIONS}" "-DNAMES=${arg_NAMES}" -P ${script}
+                    DEPENDS ${path} ${headers} ${needs} ${script}
+                    COMMENT "Compiling the kernels of ${stem} for ${processor}"
+                    VERBATIM)
+                list(APPEND made ${object})
+            endforeach()
+        endif()
+        set(output ${folder}/${name}.${suffix})
+        set(source)
+        if("source" IN_LIST arg_EMBED)
+            set(source ${path})
+        endif()
+        add_custom_command(OUTPUT ${output}
+            COMMAND ${CMAKE_COMMAND} "-DOUTPUT=${output}" "-DNAME=${name}"
+                "-DHEADER=${prefix}_kernels.h" "-DFILE=${path}" "-DSOURCE=${source}"
+                "-DHEADERS=${headers}" "-DBASE=${base}" "-DOPTIONS=${arg_OPTIONS}"
+                "-DNAMES=${arg_NAMES}" "-DOBJECTS=${made}" "-DTARGETS=${arg_TARGETS}"
+                -P ${script}
+            DEPENDS ${path} ${headers} ${made} ${script}
+            COMMENT "Embedding the kernels of ${stem}"
+            VERBATIM)
+        target_sources(${target} PRIVATE ${output})
+    endforeach()
+
+    # All of the target's, also of earlier calls.
+    get_property(names TARGET ${target} PROPERTY RUNNEL_KERNELS)
+    set(lines)
+    foreach(name IN LISTS names)
+        string(APPEND lines "extern const rnl_embedded ${name};\n")
+    endforeach()
+    string(TOUPPER ${prefix}_KERNELS_H guard)
+    file(CONFIGURE OUTPUT ${folder}/${prefix}_kernels.h @ONLY CONTENT
+"// The kernels of @target@, by runnel_add_kernels.
+#ifndef @guard@
+#define @guard@
+
+#include <runnel/embedded.h>
+
+#ifdef __cplusplus
+extern \"C\" {
+#endif
+@lines@#ifdef __cplusplus
+}
+#endif
+
+#endif
+")
+    target_include_directories(${target} PRIVATE ${folder})
+endfunction()
