@@ -68,6 +68,11 @@ RNL_TEST(typed_launches_compute)
     f.stream.synchronize();
     for (float value : back)
         CHECK(value == 6);
+    f.stream.launch(scale, runnel::shape(1000), data, 1000, 0.5f);
+    f.stream.copy(back, data);
+    f.stream.synchronize();
+    for (float value : back)
+        CHECK(value == 3);
 }
 
 RNL_TEST(untyped_launches_are_checked_at_run_time)

@@ -76,12 +76,12 @@ struct dim3 : rnl_dim3 {
 // The shape of a launch: {{blocks}, {threads}}. The place where it is written
 // is the launch's site in errors. Other fields are those of rnl_launch.
 struct shape : rnl_launch {
-    shape(dim3 blocks, dim3 threads, size_t dynamic_shared_size = 0,
+    shape(dim3 grid_shape, dim3 block_shape, size_t dynamic_shared_size = 0,
           const char *site_file = __builtin_FILE(),
           int site_line = __builtin_LINE()) noexcept
         : rnl_launch{sizeof(rnl_launch),
-                     {blocks.x, blocks.y, blocks.z},
-                     {threads.x, threads.y, threads.z},
+                     {grid_shape.x, grid_shape.y, grid_shape.z},
+                     {block_shape.x, block_shape.y, block_shape.z},
                      {0, 0, 0},
                      dynamic_shared_size,
                      nullptr,
@@ -90,8 +90,21 @@ struct shape : rnl_launch {
                      0,
                      nullptr,
                      site_file,
-                     site_line}
+                     site_line,
+                     0}
     {
+    }
+
+    // At least `count` threads; the library chooses grid and block, as for
+    // RNL_LAUNCH_FOR. The kernel compares its index with the count.
+    explicit shape(size_t count, const char *site_file = __builtin_FILE(),
+                   int site_line = __builtin_LINE()) noexcept
+        : rnl_launch()
+    {
+        struct_size = sizeof(rnl_launch);
+        threads = count ? count : 1;
+        file = site_file;
+        line = site_line;
     }
 };
 
