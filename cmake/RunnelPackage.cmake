@@ -4,8 +4,6 @@
 # packages have one component each. RUNNEL_DEB adds the files that Debian wants
 # in /usr/share/doc/PACKAGE; it needs the prefix /usr.
 
-option(RUNNEL_DEB "Install rules for Debian's packages" OFF)
-
 set(CPACK_PACKAGE_NAME runnel)
 set(CPACK_PACKAGE_VENDOR "Runnel")
 set(CPACK_PACKAGE_CONTACT "Runnel maintainers <maintainers@runnel.example>")
@@ -16,6 +14,9 @@ set(CPACK_VERBATIM_VARIABLES ON)
 string(TOLOWER "${CMAKE_SYSTEM_NAME}-${CMAKE_SYSTEM_PROCESSOR}" system)
 set(CPACK_PACKAGE_FILE_NAME runnel-${PROJECT_VERSION}-${system})
 set(CPACK_COMPONENTS_ALL library development tools)
+if(RUNNEL_DEB AND TARGET runnel_python)
+    list(APPEND CPACK_COMPONENTS_ALL python3)
+endif()
 
 if(NOT RUNNEL_DEB)
     set(CPACK_GENERATOR TXZ)
@@ -66,6 +67,13 @@ runnel_deb(development runnel-dev libdevel "runnel (${same_version})"
     "the headers, the guide and the examples")
 runnel_deb(tools runnel-tools devel "runnel (${same_version}), libc6 (>= 2.34)"
     "the program runnel and the compiler of\nkernels for CPUs")
+if(TARGET runnel_python)
+    runnel_deb(python3 python3-runnel python
+        "runnel (${same_version}), python3 (>= 3.11), libc6 (>= 2.34)"
+        "the package runnel for Python")
+    set(CPACK_DEBIAN_PYTHON3_PACKAGE_SUGGESTS python3-numpy)
+    set(CPACK_DEBIAN_PYTHON3_PACKAGE_SHLIBDEPS OFF)
+endif()
 # dpkg-shlibdeps knows no package that has this build's library.
 set(CPACK_DEBIAN_TOOLS_PACKAGE_SHLIBDEPS OFF)
 set(CPACK_DEBIAN_LIBRARY_PACKAGE_RECOMMENDS "runnel-tools (${same_version})")
