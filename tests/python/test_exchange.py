@@ -275,7 +275,9 @@ def test_torch_in_both_directions(context, stream, module):
     own = torch.from_dlpack(context.array(np.arange(4, dtype=np.int64)))
     gc.collect()
     assert own.tolist() == [0, 1, 2, 3]
-    # A tensor that goes while a kernel reads it.
+    # A tensor that goes while a kernel reads it. CUDA loads the kernel that fills
+    # tensors when it is first used, and waits for all streams meanwhile.
+    torch.full((6,), 7.0, device=where)
     gate = Gate(stream)
     out = context.buffer(6, "float32")
     stream.enqueue_function(module.function("add"), 1, 32, back, back, out, 6)
@@ -303,11 +305,12 @@ def test_cupy_in_both_directions(context, stream, module):
 
 def test_jax_in_both_directions(context, on_cpu):
     jax = pytest.importorskip("jax", reason="JAX is not installed")
-    a = jax.numpy.arange(6, dtype="float32")
-    buffer = runnel.from_dlpack(a, context)
-    assert buffer.numpy().tolist() == [0, 1, 2, 3, 4, 5]
-    assert jax.numpy.from_dlpack(context.array(np.arange(4))).tolist() == \
-        [0, 1, 2, 3]
+    with jax.default_device(jax.devices("cpu")[0]):
+        a = jax.numpy.arange(6, dtype="float32")
+        buffer = runnel.from_dlpack(a, context)
+        assert buffer.numpy().tolist() == [0, 1, 2, 3, 4, 5]
+        assert jax.numpy.from_dlpack(context.array(np.arange(4))).tolist() == \
+            [0, 1, 2, 3]
 
 
 def test_the_interface_of_cuda(context, module, stream):
