@@ -287,7 +287,9 @@ RNL_TEST(a_buffer_becomes_a_tensor)
     assert_int_equal(made->t.bits, 32);
     assert_int_equal(made->t.lanes, 1);
     assert_int_equal(made->flags, 0);
-    assert_int_equal(made->t.device_type, suite_is_cpu() ? CPU : CUDA);
+    assert_int_equal(made->t.device_type, suite_is_cpu()   ? CPU
+                                          : suite_is_hip() ? ROCM
+                                                           : CUDA);
     assert_int_equal(made->t.device_id, suite_is_cpu() ? 0 : suite_index());
     made->deleter(made);
     const int64_t axes[] = {3, 1, 2};

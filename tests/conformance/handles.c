@@ -98,8 +98,24 @@ ROW_CALL(buffer_typed, context,
                                  &with.out.buffer))
 ROW_CALL(buffer_from_dlpack, context,
          rnl_buffer_from_dlpack(h, (void *)with.host, NULL, &with.out.buffer))
-ROW_CALL(buffer_to_dlpack, buffer,
-         rnl_buffer_to_dlpack(h, NULL, (void *)&with.out.pointer))
+
+// Ends the tensor at once. It begins like this.
+static rnl_status buffer_to_dlpack(void *handle)
+{
+    struct {
+        uint32_t version[2];
+        void *owner;
+        void (*deleter)(struct DLManagedTensorVersioned *self);
+    } start;
+    struct DLManagedTensorVersioned *tensor = NULL;
+    rnl_status status = rnl_buffer_to_dlpack(handle, NULL, &tensor);
+    if (status == RNL_OK) {
+        memcpy(&start, tensor, sizeof start);
+        start.deleter(tensor);
+    }
+    return status;
+}
+
 ROW_CALL(buffer_slice, buffer, rnl_buffer_slice(h, 0, 4, &with.out.buffer))
 ROW_CALL(pool_stats, context,
          rnl_context_pool_stats(h, &(rnl_pool_stats){.struct_size = 72}))
