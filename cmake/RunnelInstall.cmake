@@ -8,6 +8,9 @@ include(CMakePackageConfigHelpers)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/runnel
         DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development
         FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp")
+# The C interface as data, for generators of bindings.
+install(FILES ${PROJECT_SOURCE_DIR}/include/abi.json
+        DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/runnel COMPONENT development)
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR}
         COMPONENT library)
 # The guide and the examples, with links among them as in the tree.

@@ -5,6 +5,7 @@
 set -eu
 cmake=$1 generator=$2 cc=$3 cxx=$4 prefix=$5 source=$6 folder=$7
 
+test -s "$prefix/share/runnel/abi.json"
 rm -rf "$folder"
 mkdir -p "$folder"
 cp -r "$source/kernels" "$folder/project"
