@@ -29,15 +29,18 @@ static PyObject *make_buffer(PyObject *context, const struct array *array,
     static char nothing;
     rnl_buffer buffer;
     rnl_status status;
+    if (!array->data && array->size > 0) {
+        PyErr_Format(PyExc_BufferError,
+                     "the array has %zu bytes and no address", array->size);
+        keeper_free(keeper);
+        return NULL;
+    }
     CALL_UNLOCKED(status, rnl_buffer_wrap(handle_of(context),
                                           array->data ? array->data : &nothing,
                                           array->size, &options, &buffer));
     if (status != RNL_OK) {
         raise_error(status);
-        PyObject *type, *value, *traceback;
-        PyErr_Fetch(&type, &value, &traceback);
         keeper_free(keeper);
-        PyErr_Restore(type, value, traceback);
         return NULL;
     }
     return buffer_make(buffer, context, &array->layout, array->shape,
@@ -55,11 +58,12 @@ static bool not_contiguous(void)
 static bool check_strides(const struct array *array, const int64_t *strides,
                           int64_t unit)
 {
-    int64_t expected = unit;
+    uint64_t expected = (uint64_t)unit;  // wraps only where the size is 0
     for (int i = array->dimensions - 1; strides && i >= 0; i--) {
-        if (array->shape[i] > 1 && strides[i] != expected && array->size > 0)
+        if (array->shape[i] > 1 && (uint64_t)strides[i] != expected &&
+            array->size > 0)
             return not_contiguous();
-        expected *= array->shape[i];
+        expected *= (uint64_t)array->shape[i];
     }
     return true;
 }
@@ -74,7 +78,12 @@ static bool set_size(struct array *array)
                             "the array's shape is not legal");
             return false;
         }
-    array->size = count * array->layout.item_size;
+    if (__builtin_mul_overflow(count, array->layout.item_size, &array->size) ||
+        array->size > PY_SSIZE_T_MAX) {
+        PyErr_SetString(PyExc_BufferError,
+                        "the array has more bytes than there are addresses");
+        return false;
+    }
     return true;
 }
 
@@ -96,6 +105,12 @@ static bool read_view(const Py_buffer *view, struct array *out)
         return false;
     if (!PyBuffer_IsContiguous(view, 'C'))
         return not_contiguous();
+    if (view->itemsize <= 0) {
+        PyErr_SetString(PyExc_BufferError,
+                        "the array's elements have no bytes, so there is "
+                        "nothing to share");
+        return false;
+    }
     *out = (struct array){.data = view->buf,
                           .size = (size_t)view->len,
                           .dimensions = view->ndim,
@@ -103,6 +118,15 @@ static bool read_view(const Py_buffer *view, struct array *out)
     layout_of_format(view->format, (size_t)view->itemsize, &out->layout);
     for (int i = 0; i < view->ndim; i++)
         out->shape[i] = view->shape[i];
+    if (!set_size(out))
+        return false;
+    if (out->size != (size_t)view->len) {
+        PyErr_Format(PyExc_BufferError,
+                     "the array says that it has %zd bytes, but its shape and "
+                     "elements make %zu",
+                     view->len, out->size);
+        return false;
+    }
     return true;
 }
 
@@ -296,6 +320,18 @@ static PyObject *from_producer(PyObject *context, PyObject *object,
 
 // --- The CUDA array interface ------------------------------------------------
 
+static bool is_pair(PyObject *data)
+{
+    if (PyTuple_Check(data))
+        return true;
+    PyErr_SetString(PyExc_BufferError,
+                    "'data' of __cuda_array_interface__ has to be a tuple of "
+                    "an address and a flag");
+    return false;
+}
+
+// `interface` is the caller's own copy: conversions run code that could change
+// the producer's.
 static bool read_interface(PyObject *interface, struct array *out)
 {
     PyObject *shape = PyDict_GetItemString(interface, "shape");
@@ -315,7 +351,7 @@ static bool read_interface(PyObject *interface, struct array *out)
         return false;
     }
     if (!shape_of(shape, out->shape, &out->dimensions, &count) ||
-        !layout_of_dtype(type, &out->layout) ||
+        !layout_of_dtype(type, &out->layout) || !is_pair(data) ||
         !PyArg_ParseTuple(data, "Op", &address, &readonly) ||
         !to_address(address, &out->data) || !set_size(out))
         return false;
@@ -369,12 +405,19 @@ static PyObject *from_interface(PyObject *context, PyObject *object)
     struct keeper *keeper = NULL;
     if (!interface)
         return NULL;
-    if (!PyDict_Check(interface))
+    if (!PyDict_Check(interface)) {
         PyErr_SetString(PyExc_BufferError,
-                        "__cuda_array_interface__ is no dict");
-    else if (read_interface(interface, &array) &&
-             wait_for_producer(context, interface) &&
-             (keeper = keeper_create())) {
+                        "__cuda_array_interface__ has to be a dict");
+        Py_DECREF(interface);
+        return NULL;
+    }
+    PyObject *own = PyDict_Copy(interface);
+    Py_DECREF(interface);
+    interface = own;
+    if (!interface)
+        return NULL;
+    if (read_interface(interface, &array) &&
+        wait_for_producer(context, interface) && (keeper = keeper_create())) {
         Py_INCREF(object);
         keeper->object = object;
         result = make_buffer(context, &array, keeper);

@@ -354,7 +354,8 @@ static PyObject *function_call(PyObject *self, PyObject *args, PyObject *kwargs)
     if (kwargs && (stream = PyDict_GetItemWithError(kwargs, name)) &&
         stream != Py_None && !to_stream(stream, &handle))
         return NULL;
-    if (!handle) {
+    // A released stream has no handle either, and is refused by the launch.
+    if (!stream || stream == Py_None) {
         rnl_status status =
             rnl_context_default_stream(handle_of(context), &handle);
         if (status != RNL_OK)

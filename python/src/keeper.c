@@ -28,6 +28,9 @@ void keeper_free(struct keeper *keeper)
 {
     if (!keeper)
         return;
+    // Destructors run without the exception that is on its way.
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
     if (keeper->has_view)
         PyBuffer_Release(&keeper->view);
     if (keeper->run)
@@ -36,6 +39,7 @@ void keeper_free(struct keeper *keeper)
         release_or_retire(keeper->release, keeper->data);
     Py_XDECREF(keeper->object);
     free(keeper);
+    PyErr_Restore(type, value, traceback);
 }
 
 void keepers_collect(void)
@@ -51,10 +55,7 @@ void keepers_collect(void)
 static int collect(void *ignored)
 {
     (void)ignored;
-    PyObject *type, *value, *traceback;
-    PyErr_Fetch(&type, &value, &traceback);
     keepers_collect();
-    PyErr_Restore(type, value, traceback);
     return 0;
 }
 

@@ -11,6 +11,7 @@
 // their instruction.
 
 #define KNOWN_PLACES 1024
+#define MOST_ATTRIBUTES 2  // cooperative and priority
 
 struct place_seen {
     PyObject *code;  // a reference, or the address might be another code's
@@ -127,6 +128,11 @@ static bool read_option(rnl_launch *out, rnl_launch_attribute *attributes,
             value == Py_None ? NULL : PyUnicode_AsUTF8AndSize(value, NULL);
         return value == Py_None || out->label;
     }
+    // Two names that are equal are possible: of a subclass of str.
+    if (out->attribute_count == MOST_ATTRIBUTES) {
+        PyErr_Format(PyExc_TypeError, "the option '%s' is given twice", name);
+        return false;
+    }
     rnl_launch_attribute *attribute = &attributes[out->attribute_count];
     if (strcmp(name, "cooperative") == 0) {
         attribute->id = RNL_LAUNCH_COOPERATIVE;
@@ -183,7 +189,7 @@ static PyObject *prepare_and(submit_fn submit, void *where, PyObject *function,
                              PyObject *names)
 {
     struct arguments arguments;
-    rnl_launch_attribute attributes[2];
+    rnl_launch_attribute attributes[MOST_ATTRIBUTES];
     rnl_launch shape;
     if (count < 2) {
         PyErr_SetString(PyExc_TypeError,

@@ -118,7 +118,8 @@ static rnl_status submit_node(void *where, rnl_function function,
                                     .function = function,
                                     .launch = launch,
                                     .args = args};
-    if (target->exec)
+    // A released executable graph has no handle, and is refused by the call.
+    if (!target->graph)
         return rnl_graph_exec_set_node(target->exec, target->node, &params);
     target->result = add(target->graph, target->after, &params);
     return RNL_OK;
