@@ -13,7 +13,7 @@
 #define OTHER ADAPTED
 #include "backends/hip/symbols.def"
 
-enum { VERSION_6 = 60000000, VERSION_7 = 70000000, VERSION_7_3 = 70300000 };
+enum { VERSION_6 = 60000000 };
 
 // --- Errors -----------------------------------------------------------------
 
@@ -153,16 +153,6 @@ int hipStreamWaitValue64(void *stream, uint64_t address, uint64_t value,
                         (struct driver_value){DRIVER_WAIT64, address, value,
                                               flags, 0, 0})
                : FAKE_NOT_SUPPORTED;
-}
-
-// 7.0 to 7.2 refuse all batches.
-int hipStreamBatchMemOp(void *stream, unsigned count,
-                        struct driver_value *values, unsigned flags)
-{
-    int version = fake_version();
-    return version >= VERSION_7 && version < VERSION_7_3
-               ? FAKE_INVALID_VALUE
-               : fake_stream_batch(stream, count, values, flags);
 }
 
 // Only how the host waits can be set.
@@ -377,17 +367,20 @@ int hipGraphAddMemsetNode(void **out_node, void *graph, void *const *after,
                                fake_current());
 }
 
+// A thread of the GPU for each operation: here the last one comes first.
 int hipGraphAddBatchMemOpNode(void **out_node, void *graph, void *const *after,
                               size_t count,
                               const struct driver_values_node *params)
 {
-    return fake_graph_add_values(out_node, graph, after, count, params);
-}
-
-int hipGraphExecBatchMemOpNodeSetParams(void *exec, void *node,
-                                        const struct driver_values_node *params)
-{
-    return fake_exec_set_values(exec, node, params);
+    enum { MOST = 256 };
+    struct driver_value reversed[MOST];
+    struct driver_values_node node = *params;
+    if (params->count > MOST)
+        return FAKE_INVALID_VALUE;
+    for (unsigned i = 0; i < params->count; i++)
+        reversed[params->count - 1 - i] = params->values[i];
+    node.values = reversed;
+    return fake_graph_add_values(out_node, graph, after, count, &node);
 }
 
 // Knows freeing at launch and priorities. A failure leaves anything behind.

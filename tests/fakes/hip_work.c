@@ -158,31 +158,41 @@ static void write_and_wait(void)
     assert_int_equal(words[1], 9);
 }
 
-RNL_TEST(values_go_in_one_batch)
+// HIP runs the operations of a batch in any order.
+RNL_TEST(values_go_one_by_one)
 {
     open_all();
     write_and_wait();
-    assert_int_equal(fake_calls("hipStreamBatchMemOp"), 1);
-    assert_int_equal(fake_calls("hipStreamWriteValue64"), 0);
+    assert_int_equal(fake_calls("hipStreamWriteValue32"), 1);
+    assert_int_equal(fake_calls("hipStreamWriteValue64"), 1);
+    assert_int_equal(fake_calls("hipStreamWaitValue64"), 1);
     close_all();
 }
 
-// 7.0 to 7.2 refuse batches; older versions do not have them.
-RNL_TEST(values_go_one_by_one_where_batches_do_not)
+RNL_TEST(values_of_a_node_keep_their_order)
 {
-    static const char *const versions[] = {"RUNNEL_FAKE_VERSION=70253211",
-                                           "RUNNEL_FAKE_VERSION=50221153"};
-    if (!fake_is_child()) {
-        for (int i = 0; i < 2; i++) {
-            const char *environment[] = {versions[i], NULL};
-            assert_int_equal(fake_spawn(__func__, environment), 0);
-        }
-        return;
-    }
+    rnl_value_op ops[FEW];
+    rnl_graph graph;
+    rnl_graph_exec exec;
+    rnl_node node;
+    uint32_t word = 0;
     open_all();
-    write_and_wait();
-    assert_int_equal(fake_calls("hipStreamWriteValue64"), 1);
-    assert_int_equal(fake_calls("hipStreamWaitValue64"), 1);
+    for (size_t i = 0; i < FEW; i++)
+        ops[i] = *RNL_VALUE_OP(.action = RNL_WRITE_VALUE, .width = 32,
+                               .buffer = all.buffer, .value = 100 + i);
+    assert_ok(rnl_graph_create(all.context, NULL, &graph));
+    assert_ok(rnl_graph_add_node(graph, NULL, 0,
+                                 RNL_NODE(.kind = RNL_NODE_VALUES,
+                                          .values = ops, .value_count = FEW),
+                                 &node));
+    assert_ok(rnl_graph_instantiate(graph, &exec));
+    assert_ok(rnl_enqueue_graph(all.stream, exec));
+    assert_ok(rnl_copy_from_buffer_and_wait(all.stream, &word, all.buffer, 0,
+                                            sizeof word));
+    assert_int_equal(word, 100 + FEW - 1);
+    assert_int_equal(fake_calls("hipGraphAddBatchMemOpNode"), FEW);
+    assert_ok(rnl_graph_exec_release(exec));
+    assert_ok(rnl_graph_release(graph));
     close_all();
 }
 

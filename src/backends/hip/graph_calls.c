@@ -76,40 +76,37 @@ static int set_fill(void *exec, void *node,
     return hip.exec_set_fill(exec, node, &other);
 }
 
-// Copies the node, with memory of its own for up to twice as many operations.
-static int values_of(const struct driver_values_node *params,
-                     struct driver_values_node *out, size_t *out_bytes)
+// A node for each operation, one after another: within a node HIP has a thread
+// of the GPU for each, so that a later one may come first. Their number depends
+// on the values, so no value is changed in place.
+static int add_chain(void **out_node, void *graph, void *const *after,
+                     size_t count, struct driver_value *values,
+                     unsigned value_count)
 {
-    *out = *params;
-    out->context = NULL;
-    *out_bytes = 2 * params->count * sizeof *out->values;
-    out->values = mem_allocate(*out_bytes);
-    return out->values ? hip_values_of(params->values, params->count,
-                                       out->values, &out->count)
-                       : HIP_OUT_OF_MEMORY;
+    void *last = NULL;
+    int code = 0;
+    for (unsigned i = 0; i < value_count && code == 0; i++) {
+        struct driver_values_node one = {.count = 1, .values = &values[i]};
+        void *previous = last;
+        code = hip.graph_add_values(&last, graph, i ? &previous : after,
+                                    i ? 1 : count, &one);
+    }
+    *out_node = last;
+    return code;
 }
 
 static int add_values(void **out_node, void *graph, void *const *after,
                       size_t count, const struct driver_values_node *params)
 {
-    struct driver_values_node node;
-    size_t bytes;
-    int code = values_of(params, &node, &bytes);
+    unsigned made = 0;
+    size_t bytes = 2 * params->count * sizeof *params->values;
+    struct driver_value *values = mem_allocate(bytes);
+    int code = values ? hip_values_of(params->values, params->count, values,
+                                      &made)
+                      : HIP_OUT_OF_MEMORY;
     if (code == 0)
-        code = hip.graph_add_values(out_node, graph, after, count, &node);
-    mem_release(node.values, bytes);
-    return code;
-}
-
-static int set_values(void *exec, void *node,
-                      const struct driver_values_node *params)
-{
-    struct driver_values_node other;
-    size_t bytes;
-    int code = values_of(params, &other, &bytes);
-    if (code == 0)
-        code = hip.exec_set_values(exec, node, &other);
-    mem_release(other.values, bytes);
+        code = add_chain(out_node, graph, after, count, values, made);
+    mem_release(values, bytes);
     return code;
 }
 
@@ -142,8 +139,6 @@ void hip_adapt_graphs(struct driver_functions *call)
     call->graph_add_fill = add_fill;
     if (hip.graph_add_values)
         call->graph_add_values = add_values;
-    if (hip.exec_set_values)
-        call->exec_set_values = set_values;
     call->graph_instantiate = instantiate;
     call->exec_set_kernel = set_kernel;
     call->exec_set_copy = set_copy;

@@ -12,10 +12,15 @@ static bool is_wide(const struct driver_value *value)
            value->operation == DRIVER_WRITE64;
 }
 
+static bool is_wait(const struct driver_value *value)
+{
+    return value->operation == DRIVER_WAIT32 ||
+           value->operation == DRIVER_WAIT64;
+}
+
 static bool is_cyclic(const struct driver_value *value)
 {
-    return (value->operation == DRIVER_WAIT32 ||
-            value->operation == DRIVER_WAIT64) &&
+    return is_wait(value) &&
            (value->flags & CONDITION_MASK) == DRIVER_WAIT_GEQ;
 }
 
@@ -53,7 +58,7 @@ int hip_values_of(const struct driver_value *values, unsigned count,
             out[made++].value = top - 1;
         }
         out[made] = *value;
-        out[made++].flags &= CONDITION_MASK;
+        out[made++].flags = is_wait(value) ? value->flags & CONDITION_MASK : 0;
     }
     *out_count = made;
     return 0;
@@ -89,19 +94,10 @@ static int one_by_one(void *stream, unsigned count,
     return code;
 }
 
-// HIP 7.0 to 7.2 refuse every batch as an invalid value, because of a defect in
-// their check.
-static int give(void *stream, unsigned count, struct driver_value *values)
-{
-    int code = HIP_INVALID_VALUE;
-    if (hip.stream_batch && count > 1)
-        code = hip.stream_batch(stream, count, values, 0);
-    return code == HIP_INVALID_VALUE ? one_by_one(stream, count, values)
-                                     : code;
-}
-
 #define VALUES_MOST 32u  // at a time, for the sake of the stack
 
+// One by one: hipStreamBatchMemOp has a thread of the GPU for each operation,
+// so that a later one may come first.
 static int batch(void *stream, unsigned count, struct driver_value *values,
                  unsigned flags)
 {
@@ -114,7 +110,7 @@ static int batch(void *stream, unsigned count, struct driver_value *values,
         unsigned made_count = 0;
         code = hip_values_of(values + i, some, made, &made_count);
         if (code == 0)
-            code = give(stream, made_count, made);
+            code = one_by_one(stream, made_count, made);
     }
     return code;
 }
