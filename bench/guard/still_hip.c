@@ -222,7 +222,6 @@ ENTRY(hipGraphAddEmptyNode, handle)
 ENTRY(hipMalloc, allocate)
 ENTRY(hipHostMalloc, allocate_host)
 ENTRY(hipFree, release)
-ENTRY(hipFreeAsync, release)
 ENTRY(hipHostFree, release)
 ENTRY(hipStreamWriteValue32, write_value)
 

@@ -216,6 +216,27 @@ RNL_TEST(a_batch_with_a_value_that_is_refused_changes_nothing)
     close_all();
 }
 
+// --- Memory -----------------------------------------------------------------
+
+// The stream waits for what the releasing thread does next. A call that frees
+// waits for the device.
+RNL_TEST(memory_is_released_while_a_stream_waits)
+{
+    rnl_buffer other;
+    rnl_stream stream;
+    open_all();
+    assert_ok(rnl_stream_create(all.context, NULL, &stream));
+    assert_ok(rnl_buffer_create(all.context, SIZE, NULL, &other));
+    assert_ok(rnl_enqueue_wait_value32(all.stream, all.buffer, 0, 2,
+                                       RNL_WAIT_EQ));
+    assert_ok(rnl_buffer_release(other));
+    assert_ok(rnl_context_trim(all.context, 0));
+    assert_ok(rnl_enqueue_write_value32(stream, all.buffer, 0, 2));
+    assert_ok(rnl_stream_synchronize(all.stream, RNL_FOREVER));
+    assert_ok(rnl_stream_release(stream));
+    close_all();
+}
+
 // --- The current device -----------------------------------------------------
 
 RNL_TEST(the_callers_device_is_left_as_found)

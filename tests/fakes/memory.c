@@ -354,8 +354,11 @@ static void discard_later(rnl_status status, void *user_data)
     free(block);
 }
 
+// HIP's waits for the device, as its other calls that free do.
 int fake_free_async(uint64_t address, void *stream)
 {
+    if (FAKE_IS_HIP)
+        return give_back(FAKE_free_async, address, 1u << PLACE_DEVICE);
     struct fake_context *context;
     rnl_stream inner;
     int code = fake_enter_release(FAKE_free_async, &context);

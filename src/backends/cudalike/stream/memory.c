@@ -77,7 +77,8 @@ static void close_opened(struct gpu_context *gpu, void *pointer)
     call_of(gpu)->memory_close((uint64_t)(uintptr_t)pointer);
 }
 
-// Frees by the single driver call that does not wait for the device. A stream
+// Frees by the single driver call that does not wait for the device. HIP has no
+// such call: its hipFreeAsync waits for memory that is not of a pool. A stream
 // with work is not used for this, because that stream may be full or captured
 // by other code.
 static void free_device(struct gpu_context *gpu, void *pointer)
@@ -95,7 +96,7 @@ void gpu_memory_free(struct context *context, rnl_memory_kind kind,
         free_when_idle(context, free_host, memory.host);
     else if (kind == RNL_MEMORY_MANAGED)
         free_when_idle(context, free_managed, memory.device);
-    else if (memory.cookie != 0)
+    else if (memory.cookie != 0 || !call_of(gpu_of(context))->free_async)
         free_when_idle(context,
                           memory.cookie == COOKIE_OPENED ? close_opened
                                                          : free_managed,
