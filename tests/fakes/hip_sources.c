@@ -211,7 +211,19 @@ RNL_TEST(a_header_of_the_user_wins)
     end();
 }
 
-// LLVM 15 ends the process; a newer one may know better.
+// In the metadata, 16-bit numbers are marked by 0xcd.
+RNL_TEST(launch_bounds_limit_the_threads_of_a_block)
+{
+    static const unsigned char most[] = ".max_flat_workgroup_size\xcd\x02\x40";
+    begin("gfx90a", "bounds.cu");
+    compile_text("template <int N> __global__ void __launch_bounds__(N, 2)\n"
+                 "scale(int *p) { *p *= N; }\n"
+                 "template __global__ void scale<576>(int *);\n");
+    expect_code(0);
+    assert_non_null(memmem(run.code, run.size, most, sizeof most - 1));
+    end();
+}
+
 // Before clang 16 the prelude has these operators on types, not the compiler.
 RNL_TEST(types_are_transformed_in_every_version)
 {
@@ -258,6 +270,7 @@ RNL_TEST(types_are_transformed_in_every_version)
     end();
 }
 
+// LLVM 15 ends the process; a newer one may know better.
 RNL_TEST(a_source_that_crashes_the_compiler_crashes_nobody_else)
 {
     begin("gfx90a", "k.cu");

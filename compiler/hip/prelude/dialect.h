@@ -12,9 +12,10 @@
 // --- Words -------------------------------------------------------------------
 
 #undef __launch_bounds__
-// A third argument, the blocks per cluster, has no effect.
-#define RNL_LAUNCH_BOUNDS(threads, blocks, ...) \
-    __attribute__((launch_bounds(threads, blocks)))
+// Only the threads have an effect. clang's own launch_bounds has none on a GPU
+// of AMD.
+#define RNL_LAUNCH_BOUNDS(threads, ...) \
+    __attribute__((amdgpu_flat_work_group_size(1, threads)))
 #define __launch_bounds__(...) RNL_LAUNCH_BOUNDS(__VA_ARGS__, 1, 1)
 #define __grid_constant__
 #define __maxnreg__(...)
