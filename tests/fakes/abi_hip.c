@@ -96,6 +96,13 @@ FIELD(hip_kernel_node, grid, hipKernelNodeParams, gridDim);
 FIELD(hip_kernel_node, arguments, hipKernelNodeParams, kernelParams);
 FIELD(hip_kernel_node, shared_size, hipKernelNodeParams, sharedMemBytes);
 
+SIZE(hip_window, hipAccessPolicyWindow);
+FIELD(hip_window, base, hipAccessPolicyWindow, base_ptr);
+FIELD(hip_window, hit, hipAccessPolicyWindow, hitProp);
+FIELD(hip_window, hit_ratio, hipAccessPolicyWindow, hitRatio);
+FIELD(hip_window, miss, hipAccessPolicyWindow, missProp);
+FIELD(hip_window, size, hipAccessPolicyWindow, num_bytes);
+
 SIZE(hip_fill_node, hipMemsetParams);
 FIELD(hip_fill_node, to, hipMemsetParams, dst);
 FIELD(hip_fill_node, element_size, hipMemsetParams, elementSize);

@@ -289,10 +289,35 @@ int hipModuleLoadData(void **out_module, const void *image)
     return fake_module_load(out_module, image, 0, NULL, NULL);
 }
 
+// A window in CUDA's form.
+static struct driver_launch_attribute attribute_of(int id, const void *bytes)
+{
+    struct driver_launch_attribute other = {.id = id};
+    struct hip_window window;
+    memcpy(other.bytes, bytes, sizeof other.bytes);
+    if (id != DRIVER_LAUNCH_ACCESS_POLICY)
+        return other;
+    memcpy(&window, bytes, sizeof window);
+    other.window.base = window.base;
+    other.window.size = window.size;
+    other.window.hit_ratio = window.hit_ratio;
+    other.window.hit = window.hit;
+    other.window.miss = window.miss;
+    return other;
+}
+
 int hipDrvLaunchKernelEx(const struct driver_launch *launch, void *function,
                          void **arguments, void **extra)
 {
-    for (unsigned i = 0; i < launch->attribute_count; i++)
+    enum { MOST = 16 };
+    struct driver_launch_attribute attributes[MOST];
+    struct driver_launch other = *launch;
+    if (launch->attribute_count > MOST)
+        return FAKE_INVALID_VALUE;
+    other.attributes = attributes;
+    for (unsigned i = 0; i < launch->attribute_count; i++) {
+        attributes[i] = attribute_of(launch->attributes[i].id,
+                                     launch->attributes[i].bytes);
         switch (launch->attributes[i].id) {
         case DRIVER_LAUNCH_ACCESS_POLICY:
         case DRIVER_LAUNCH_COOPERATIVE:
@@ -302,7 +327,8 @@ int hipDrvLaunchKernelEx(const struct driver_launch *launch, void *function,
         default:
             return FAKE_INVALID_VALUE;
         }
-    return fake_launch_with(launch, function, arguments, extra);
+    }
+    return fake_launch_with(&other, function, arguments, extra);
 }
 
 int hipModuleLaunchCooperativeKernel(void *function, unsigned grid_x,
@@ -424,5 +450,6 @@ int hipGraphExecMemsetNodeSetParams(void *exec, void *node,
 
 int hipGraphKernelNodeSetAttribute(void *node, int id, const void *value)
 {
-    return fake_kernel_node_attribute(node, id, value);
+    struct driver_launch_attribute other = attribute_of(id, value);
+    return fake_kernel_node_attribute(node, id, other.bytes);
 }

@@ -1,6 +1,8 @@
 // Work on the fake libamdhip64, with kernels in C.
 #include "loaded.h"
 
+#include "backends/cudalike/driver/driver_abi.h"
+
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
@@ -135,6 +137,37 @@ RNL_TEST(a_captured_launch_is_replayed)
     assert_int_equal(fake_calls("hipGraphLaunch"), 3);
     assert_ok(rnl_graph_exec_release(exec));
     assert_ok(rnl_graph_release(graph));
+    close_all();
+}
+
+// A HIP without launch attributes is given none.
+RNL_TEST(a_window_arrives_in_the_form_of_hip)
+{
+    if (!fake_is_child()) {
+        const char *environment[] = {"RUNNEL_FAKE_VERSION=70253211", NULL};
+        assert_int_equal(fake_spawn(__func__, environment), 0);
+        return;
+    }
+    struct driver_launch_attribute got[2];
+    rnl_buffer_info info = {.struct_size = sizeof info};
+    open_all();
+    rnl_launch_attribute window = {
+        RNL_LAUNCH_ACCESS_POLICY,
+        {.access_policy = {.buffer = all.buffer, .offset = 16, .size = 32,
+                           .hit_ratio = 0.25f, .hit = RNL_ACCESS_PERSISTING,
+                           .miss = RNL_ACCESS_STREAMING}}};
+    assert_ok(rnl_buffer_get_info(all.buffer, &info));
+    assert_ok(rnl_enqueue_function(all.stream, all.add,
+                                   RNL_LAUNCH(.grid = {1}, .block = {COUNT},
+                                              .attributes = &window,
+                                              .attribute_count = 1),
+                                   RNL_ARGS(all.buffer, 1, (int)COUNT)));
+    assert_int_equal(fake_attributes(got, 2), 1);
+    assert_ptr_equal(got[0].window.base, (char *)info.device_address + 16);
+    assert_int_equal(got[0].window.size, 32);
+    assert_true(got[0].window.hit_ratio == 0.25f);
+    assert_int_equal(got[0].window.hit, 2);
+    assert_int_equal(got[0].window.miss, 1);
     close_all();
 }
 

@@ -75,6 +75,15 @@ struct hip_fill_node {
     size_t width;  // in elements
 };
 
+// hipAccessPolicyWindow
+struct hip_window {
+    void *base;
+    int hit;
+    float hit_ratio;
+    int miss;
+    size_t size;
+};
+
 // Without it, an environment variable may make the memory not coherent.
 #define HIP_HOST_COHERENT 0x40000000u
 

@@ -3,6 +3,8 @@
 
 #include "base/alloc.h"
 
+#include <string.h>
+
 static struct hip_kernel_node kernel_of(const struct driver_kernel_node *node)
 {
     return (struct hip_kernel_node){
@@ -127,9 +129,12 @@ static int upload(void *exec, void *stream)
 
 static int kernel_attribute(void *node, int id, const void *value)
 {
-    return hip.kernel_node_attribute
-               ? hip.kernel_node_attribute(node, id, value)
-               : HIP_NOT_SUPPORTED;
+    struct driver_launch_attribute attribute = {.id = id};
+    if (!hip.kernel_node_attribute)
+        return HIP_NOT_SUPPORTED;
+    memcpy(attribute.bytes, value, sizeof attribute.bytes);
+    attribute = hip_attribute_of(&attribute);
+    return hip.kernel_node_attribute(node, id, attribute.bytes);
 }
 
 void hip_adapt_graphs(struct driver_functions *call)

@@ -26,6 +26,10 @@ void hip_adapt_graphs(struct driver_functions *call);
 int hip_values_of(const struct driver_value *values, unsigned count,
                   struct driver_value *out, unsigned *out_count);
 
+// An attribute of a launch in HIP's form: a window has another layout.
+struct driver_launch_attribute
+hip_attribute_of(const struct driver_launch_attribute *attribute);
+
 extern const struct driver_points hip_points;
 extern const struct image_vendor hip_image;
 

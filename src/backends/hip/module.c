@@ -1,6 +1,10 @@
 // Modules, attributes of functions, and launches with attributes.
 #include "backends/hip/hip.h"
 
+#include "backends/cudalike/stream/launch.h"
+
+#include <string.h>
+
 // HIP ignores the options, among them the buffer for messages.
 static int module_load(void **out_module, const void *image, unsigned count,
                        int *options, void **values)
@@ -18,6 +22,37 @@ static int set_attribute(void *function, int attribute, int value)
     return attribute == DRIVER_FUNCTION_MAX_DYNAMIC ||
                    attribute == DRIVER_FUNCTION_CARVEOUT
                ? 0 : HIP_NOT_SUPPORTED;
+}
+
+struct driver_launch_attribute
+hip_attribute_of(const struct driver_launch_attribute *attribute)
+{
+    struct driver_launch_attribute other = *attribute;
+    if (attribute->id != DRIVER_LAUNCH_ACCESS_POLICY)
+        return other;
+    struct hip_window window = {
+        .base = attribute->window.base,
+        .hit = attribute->window.hit,
+        .hit_ratio = attribute->window.hit_ratio,
+        .miss = attribute->window.miss,
+        .size = attribute->window.size,
+    };
+    memset(other.bytes, 0, sizeof other.bytes);
+    memcpy(other.bytes, &window, sizeof window);
+    return other;
+}
+
+static int launch_attributed(const struct driver_launch *launch,
+                             void *function, void **arguments, void **extra)
+{
+    struct driver_launch_attribute attributes[LAUNCH_ATTRIBUTES_MOST];
+    struct driver_launch other = *launch;
+    if (launch->attribute_count > LAUNCH_ATTRIBUTES_MOST)
+        return HIP_INVALID_VALUE;
+    for (unsigned i = 0; i < launch->attribute_count; i++)
+        attributes[i] = hip_attribute_of(&launch->attributes[i]);
+    other.attributes = attributes;
+    return hip.launch_with(&other, function, arguments, extra);
 }
 
 static bool is_cooperative(const struct driver_launch *launch)
@@ -45,7 +80,7 @@ static int launch_with(const struct driver_launch *launch, void *function,
                             launch->block_z, launch->shared_size,
                             launch->stream, arguments, extra);
     return hip.launch_with
-               ? hip.launch_with(launch, function, arguments, extra)
+               ? launch_attributed(launch, function, arguments, extra)
                : HIP_NOT_SUPPORTED;
 }
 
