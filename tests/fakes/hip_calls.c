@@ -4,6 +4,7 @@
 #include "fake.h"
 
 #include <ctype.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "backends/hip/abi.h"
@@ -62,7 +63,7 @@ int fake_attribute_of(int attribute)
     };
     enum { CAN_WAIT_VALUE = 10013, CUDA_CAN_WAIT_VALUE_NOR = 123 };
     if (attribute == CAN_WAIT_VALUE)
-        return CUDA_CAN_WAIT_VALUE_NOR;
+        return getenv("RUNNEL_FAKE_NO_WAITS") ? 0 : CUDA_CAN_WAIT_VALUE_NOR;
     return attribute >= 0 && attribute < (int)sizeof numbers
                ? numbers[attribute] : 0;
 }

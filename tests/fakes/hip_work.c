@@ -249,6 +249,24 @@ RNL_TEST(a_batch_with_a_value_that_is_refused_changes_nothing)
     close_all();
 }
 
+// Copies of ordinary memory wait for the host by such operations elsewhere.
+RNL_TEST(a_device_without_values_is_given_none)
+{
+    if (!fake_is_child()) {
+        const char *environment[] = {"RUNNEL_FAKE_NO_WAITS=1", NULL};
+        assert_int_equal(fake_spawn(__func__, environment), 0);
+        return;
+    }
+    open_all();
+    assert_ok(add(1, false));
+    expect_all(2);
+    assert_status(rnl_enqueue_write_value32(all.stream, all.buffer, 0, 1),
+                  RNL_ERROR_UNSUPPORTED);
+    assert_int_equal(fake_calls("hipStreamWriteValue32"), 0);
+    assert_int_equal(fake_calls("hipStreamWaitValue32"), 0);
+    close_all();
+}
+
 // --- Memory -----------------------------------------------------------------
 
 // The stream waits for what the releasing thread does next. A call that frees

@@ -75,6 +75,7 @@ static const struct driver_attributes attributes = {
     .host_register = 99,
     .clusters = 120,
     .wait_value_nor = 123,
+    .wait_value = -1,
 };
 
 // rnl_attribute follows CUdevice_attribute.

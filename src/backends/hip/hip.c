@@ -43,6 +43,7 @@ static const struct driver_attributes attributes = {
     .host_register = -1,
     .clusters = -1,
     .wait_value_nor = -1,
+    .wait_value = 10013,  // CanUseStreamWaitValue, which 5.2 has too
 };
 
 // rnl_attribute has CUDA's numbers. -1: HIP has no such attribute.
@@ -240,16 +241,10 @@ static const char *sharing_reason(void)
     return missing;
 }
 
-// The value of hipDeviceAttributeCanUseStreamWaitValue, which 5.2 has too.
-#define CAN_WAIT_VALUE 10013
-
 static const char *values_reason(const struct context *context)
 {
-    int can = 0;
-    if (driver.call.device_attribute(&can, CAN_WAIT_VALUE,
-                                     gpu_of(context)->device) != 0 || !can)
-        return "the device has no stream memory operations";
-    return "";
+    return host_queue_is_supported(gpu_of(context))
+               ? "" : "the device has no stream memory operations";
 }
 
 static const char *feature_reason(struct context *context, rnl_feature feature)

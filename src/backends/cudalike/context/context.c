@@ -24,6 +24,15 @@ static void close_device(struct gpu_context *gpu)
         call->stream_destroy(gpu->own_stream);
 }
 
+static void find_points(struct gpu_context *gpu)
+{
+    int can = 1, attribute = gpu->driver->attributes->wait_value;
+    if (attribute >= 0 &&
+        call_of(gpu)->device_attribute(&can, attribute, gpu->device) != 0)
+        can = 0;
+    gpu->points = can ? gpu->driver->points : NULL;
+}
+
 // Creates the driver objects that each context owns.
 static int furnish(struct gpu_context *gpu)
 {
@@ -32,6 +41,7 @@ static int furnish(struct gpu_context *gpu)
     if (attribute >= 0)
         call->device_attribute(&flushes, attribute, gpu->device);
     gpu->flushes = flushes != 0;
+    find_points(gpu);
     void *before = current_enter(gpu);
     int code = gpu_create_aside(gpu, &gpu->own_stream);
     if (code == 0)

@@ -29,6 +29,7 @@ struct driver_attributes {
     int cooperative, clusters, managed, pci_domain;
     int concurrent_managed, wait_value_nor, host_register, flush_writes;
     int unified_addressing;
+    int wait_value;  // -1: each device has stream memory operations
 };
 
 // Signals between a stream and the host, by words of page-locked memory at the

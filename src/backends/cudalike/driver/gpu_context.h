@@ -33,6 +33,7 @@ struct gpu_hooks {
 struct gpu_context {
     const struct driver *driver;
     const struct gpu_hooks *hooks;
+    const struct driver_points *points;  // NULL: driver or device has none
     int device;
     void *handle;             // the primary context, or an adopted one
     bool foreign;             // adopted, not primary: never released
@@ -103,10 +104,10 @@ int gpu_create_aside(const struct gpu_context *gpu, void **out_stream);
 rnl_status driver_fail_early(const struct driver *driver, int code,
                              const char *what);
 
-// True unless the driver is too old for the words of the host queue.
+// True unless driver or device lack the words of the host queue.
 static inline bool host_queue_is_supported(const struct gpu_context *gpu)
 {
-    return gpu->driver->points != NULL;
+    return gpu->points != NULL;
 }
 
 static inline bool context_is_lost(const struct context *context)

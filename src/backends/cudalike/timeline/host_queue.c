@@ -312,16 +312,16 @@ static void count_copies_locked(struct stream *stream)
 void host_queue_await_locked(struct stream *stream)
 {
     ASSERT(lock_is_held(&gpu_stream_of(stream)->lock));
-    const struct driver *driver = gpu_of(stream_context(stream))->driver;
+    const struct gpu_context *gpu = gpu_of(stream_context(stream));
     struct gpu_stream *own = gpu_stream_of(stream);
     if (!host_queue_is_busy_locked(stream))
         return;
     count_copies_locked(stream);
     graph_fences_enable();
     stream_leave_fence_locked(stream);
-    int code = driver->points->await(&driver->call, own->handle,
-                                     word_address(own->host.words->done),
-                                     own->host.submitted);
+    int code = gpu->points->await(call_of(gpu), own->handle,
+                                  word_address(own->host.words->done),
+                                  own->host.submitted);
     if (code != 0)
         context_lose(stream_context(stream), stream, code);
     own->host.awaited = own->host.submitted;
@@ -373,7 +373,7 @@ static int open_locked(struct stream *stream)
 static int submit_locked(struct stream *stream, struct op *op, bool announces)
 {
     ASSERT(lock_is_held(&gpu_stream_of(stream)->lock));
-    const struct driver *driver = gpu_of(stream_context(stream))->driver;
+    const struct gpu_context *gpu = gpu_of(stream_context(stream));
     struct gpu_stream *own = gpu_stream_of(stream);
     struct host_queue *queue = &own->host;
     int code = open_locked(stream);
@@ -392,9 +392,9 @@ static int submit_locked(struct stream *stream, struct op *op, bool announces)
         (struct host_op){.number = number, .announced = announced};
     list_op(queue, op);
     if (announces)
-        code = driver->points->announce(&driver->call, own->handle,
-                                        word_address(queue->words->reached),
-                                        announced);
+        code = gpu->points->announce(call_of(gpu), own->handle,
+                                     word_address(queue->words->reached),
+                                     announced);
     if (code != 0 && unlist_op(queue, op))
         return code;
     if (own->last == LAST_WORK)
