@@ -68,6 +68,19 @@ static bool find_comgr(void *library, struct comgr *comgr)
            find(library, "amd_comgr_get_isa_name", &comgr->isa_name);
 }
 
+// The version of comgr that hiprtc loads depends on the version of hiprtc.
+static bool open_comgr(struct hiprtc_compilation *self)
+{
+    const char *const names[] = {self->job->comgr, "libamd_comgr.so.3",
+                                 "libamd_comgr.so.2"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        void *library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
+        if (library && find_comgr(library, &self->comgr))
+            return true;
+    }
+    return false;
+}
+
 static int load(struct hiprtc_compilation *self)
 {
     const struct hip_job *job = self->job;
@@ -79,10 +92,10 @@ static int load(struct hiprtc_compilation *self)
         return report(CC_LIBRARY, "hiprtc has no %s", missing);
     // Some versions are linked with it; others look for it later.
     if (!find_comgr(library, &self->comgr) &&
-        !find_comgr(dlopen(job->comgr, RTLD_NOW | RTLD_LOCAL), &self->comgr))
+        !open_comgr(self))
         return report(CC_LIBRARY,
-                      "hiprtc needs libamd_comgr, which was not found: %s",
-                      job->comgr);
+                      "hiprtc needs libamd_comgr, of which neither %s nor "
+                      "libamd_comgr.so.3 and .so.2 were found", job->comgr);
     return CC_OK;
 }
 
@@ -128,6 +141,16 @@ static int exit_code_of(const struct hiprtc_compilation *self, int status)
     }
 }
 
+// Says why, for hiprtc wrote no log.
+static int refuse(const struct hiprtc_compilation *self, int status)
+{
+    int result = exit_code_of(self, status);
+    return result == CC_NOT_COMPILED || result == CC_OPTION
+               ? report(result, "hiprtc gives no other reason than: %s",
+                        self->hiprtc.error_text(status))
+               : result;
+}
+
 static int create(struct hiprtc_compilation *self,
                   const struct hip_source *source)
 {
@@ -139,18 +162,21 @@ static int create(struct hiprtc_compilation *self,
                                 (const char *const *)source->names.items);
     for (size_t i = 0; status == 0 && i < names->count; i++)
         status = hiprtc->add_expression(self->program, names->items[i]);
-    return exit_code_of(self, status);
+    return refuse(self, status);
 }
 
-static void print_log(const struct hiprtc_compilation *self)
+// False if there is none.
+static bool print_log(const struct hiprtc_compilation *self)
 {
     size_t size = 0;
     if (self->hiprtc.log_size(self->program, &size) != 0 || size == 0)
-        return;
+        return false;
     char *log = calloc(1, size + 1);
-    if (log && self->hiprtc.log(self->program, log) == 0)
+    bool told = log && self->hiprtc.log(self->program, log) == 0 && *log;
+    if (told)
         fputs(log, stderr);
     free(log);
+    return told;
 }
 
 static int write_code(const struct hiprtc_compilation *self)
@@ -176,7 +202,7 @@ static int write_names(const struct hiprtc_compilation *self)
     text_add(&text, "");
     for (size_t i = 0; result == CC_OK && i < names->count; i++) {
         const char *symbol = NULL;
-        result = exit_code_of(
+        result = refuse(
             self,
             self->hiprtc.lowered_name(self->program, names->items[i], &symbol));
         if (result == CC_OK)
@@ -202,8 +228,8 @@ int hip_compile(const struct hip_job *job, const struct hip_source *source,
         return result;
     int status = self.hiprtc.compile(self.program, (int)options->count,
                                      (const char *const *)options->items);
-    print_log(&self);
-    result = exit_code_of(&self, status);
+    result = print_log(&self) ? exit_code_of(&self, status)
+                              : refuse(&self, status);
     if (result == CC_OK)
         result = write_code(&self);
     if (result == CC_OK)

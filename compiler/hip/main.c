@@ -139,6 +139,12 @@ int main(int count, char **words)
     if (!sandbox_has_stack())
         return report(CC_LIMIT, "%s", "a compiler needs a stack of 1 MiB: "
                       "raise its limit (ulimit -s)");
+    sandbox_limit(&trusted_limits);
+    // comgr would write a cache to the user's home, and the environment add
+    // options that Runnel's cache does not know.
+    setenv("AMD_COMGR_CACHE", "0", 1);
+    unsetenv("HIPRTC_COMPILE_OPTIONS_APPEND");
+    unsetenv("HIPRTC_LINK_OPTIONS_APPEND");
     process_catch_signals();
     int result = read_words(count, words, &job);
     if (job.parent && !process_end_with(job.parent))

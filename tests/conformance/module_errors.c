@@ -57,7 +57,7 @@ RNL_TEST(an_unknown_option_is_refused)
     expect_in(rnl_last_error()->message, "--use_slow_math");
 }
 
-// Where the compiler runs in this process, it cannot be confined.
+// Only the compiler of the cpu is confined.
 RNL_TEST(untrusted_text_reads_no_file_or_is_refused)
 {
     static const char source[] = "#include \"/etc/passwd\"\n";

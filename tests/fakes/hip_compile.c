@@ -103,6 +103,29 @@ RNL_TEST(a_device_that_hiprtc_does_not_know_is_named)
                        RNL_ERROR_COMPILER_UNAVAILABLE, "gfx9999");
 }
 
+RNL_TEST(a_device_without_a_name_is_told)
+{
+    if (fake_is_child())
+        expect_in_child(0);
+    else
+        expect_failure(__func__, "RUNNEL_FAKE_ARCH=none",
+                       RNL_ERROR_COMPILER_UNAVAILABLE, "architecture");
+}
+
+RNL_TEST(the_environment_adds_no_options)
+{
+    if (fake_is_child()) {
+        assert_ok(rnl_context_open("hip", 0, NULL, &context));
+        assert_ok(compile(source, 0));
+        assert_ok(rnl_context_release(context));
+        return;
+    }
+    const char *environment[] = {"HIPRTC_COMPILE_OPTIONS_APPEND=-DNOT",
+                                 "RUNNEL_CACHE_DISABLE=1", NULL};
+    need_compiler();
+    assert_int_equal(fake_spawn(__func__, environment), 0);
+}
+
 // --- A compiler that misbehaves ----------------------------------------------
 
 RNL_TEST(a_compiler_that_writes_nothing_is_told)
@@ -159,7 +182,8 @@ RNL_TEST(each_failure_of_hiprtc_is_told)
         return;
     }
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        expect_failure(__func__, rows[i].setting, rows[i].status, "");
+        expect_failure(__func__, rows[i].setting, rows[i].status,
+                       "hiprtc");
 }
 
 // --- The cache ---------------------------------------------------------------

@@ -156,6 +156,15 @@ RNL_TEST(a_missing_library_is_named)
     end();
 }
 
+RNL_TEST(another_version_of_comgr_does_as_well)
+{
+    begin("gfx90a", "k.cu");
+    run.words[10] = "/nonexistent/libamd_comgr.so.9";
+    compile_text("__global__ void k() {}\n");
+    expect_code(0);
+    end();
+}
+
 RNL_TEST(name_expressions_become_symbols)
 {
     void *names;

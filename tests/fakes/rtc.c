@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "hip_dialect.h"
 
@@ -31,6 +32,7 @@
 enum {
     OK = 0,
     NO_MEMORY = 1,
+    INVALID_INPUT = 3,
     INVALID_PROGRAM = 4,
     INVALID_OPTION = 5,
     FAILED = 6,
@@ -71,7 +73,9 @@ const char *fake_arch(int device)
 {
     const char *arch = getenv("RUNNEL_FAKE_ARCH");
     (void)device;
-    return arch ? arch : "gfx90a:sramecc+:xnack-";
+    return !arch                     ? "gfx90a:sramecc+:xnack-"
+           : strcmp(arch, "none") == 0 ? ""
+                                       : arch;
 }
 
 int amd_comgr_get_isa_count(size_t *out_count)
@@ -184,6 +188,18 @@ static void program_free(struct program *program)
     free(program);
 }
 
+// A compiler gets none of the environment's words, keeps nothing in the user's
+// home and leaves no core behind.
+static bool is_alone(void)
+{
+    struct rlimit core;
+    const char *cache = getenv("AMD_COMGR_CACHE");
+    return !getenv("HIPRTC_COMPILE_OPTIONS_APPEND") &&
+           !getenv("HIPRTC_LINK_OPTIONS_APPEND") && cache &&
+           strcmp(cache, "0") == 0 && getrlimit(RLIMIT_CORE, &core) == 0 &&
+           core.rlim_cur == 0;
+}
+
 int rtc_create(void **out_program, const char *source, const char *name,
                  int count, const char *const *headers,
                  const char *const *names)
@@ -191,6 +207,8 @@ int rtc_create(void **out_program, const char *source, const char *name,
     int code = fake_enter_named(CALLED("CreateProgram"));
     if (code)
         return code;
+    if (FAKE_IS_HIP && !is_alone())
+        return INVALID_INPUT;
     struct program *program = calloc(1, sizeof *program);
     if (!program)
         return NO_MEMORY;

@@ -98,6 +98,7 @@ rnl_status hip_identity(const struct hip_target *target, char *text,
     if (status == RNL_OK) {
         add_file(&files, path);
         add_file(&files, place->path);
+        add_file(&files, place->comgr);
         status = files.failed ? no_memory() : RNL_OK;
     }
     struct hash128 hash = hash_128(text_get(&files), files.length);
@@ -208,6 +209,10 @@ rnl_status hip_compile(const struct hip_target *target,
                        struct compiled_binary *out_binary)
 {
     const struct hiprtc_place *place;
+    if (!target->arch[0])
+        return fail(RNL_ERROR_COMPILER_UNAVAILABLE,
+                    "the driver does not tell the architecture of the device, "
+                    "for which hiprtc would compile: load a code object");
     if (source->dump.kinds)
         return dump_refuse(dump_wants(source, RNL_DUMP_IR) ? "LLVM IR"
                            : dump_wants(source, RNL_DUMP_ASSEMBLY)

@@ -8,6 +8,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 static struct hiprtc_place place;
 static char reason[1024];
@@ -53,6 +54,24 @@ static void *open_library(struct text *tried)
     return NULL;
 }
 
+// The file beside hiprtc, or else a name for the dynamic loader.
+static void find_comgr(void)
+{
+    static const char *const names[] = {"libamd_comgr.so.3",
+                                        "libamd_comgr.so.2"};
+    bool older = hip_version < 60400000;
+    const char *slash = strrchr(place.path, '/');
+    for (int i = 0; i < 2 && slash; i++) {
+        int length = snprintf(place.comgr, sizeof place.comgr, "%.*s/%s",
+                              (int)(slash - place.path), place.path,
+                              names[older ? 1 - i : i]);
+        if (length > 0 && (size_t)length < sizeof place.comgr &&
+            access(place.comgr, F_OK) == 0)
+            return;
+    }
+    snprintf(place.comgr, sizeof place.comgr, "%s", names[older]);
+}
+
 static void find(void)
 {
     struct text tried = {0};
@@ -73,8 +92,7 @@ static void find(void)
         snprintf(reason, sizeof reason, "hiprtc has no hiprtcCompileProgram");
     else
         snprintf(place.path, sizeof place.path, "%s", facts.dli_fname);
-    place.comgr = hip_version < 60400000 ? "libamd_comgr.so.2"
-                                         : "libamd_comgr.so.3";
+    find_comgr();
     text_finish(&tried);
 }
 

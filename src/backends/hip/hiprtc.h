@@ -6,7 +6,7 @@
 
 struct hiprtc_place {
     char path[1024];    // for dlopen
-    const char *comgr;  // the library by which this version compiles
+    char comgr[1024];   // the library by which this version compiles
 };
 
 // NULL with the reason if there is no hiprtc. Looks for it once.

@@ -147,9 +147,9 @@ static rnl_status check_confines(struct context *context,
     if (!source->options->untrusted || !backend->accelerator)
         return RNL_OK;
     return fail_at(RNL_ERROR_UNSUPPORTED, "options.untrusted",
-                   "the compiler of a %s context runs inside this process, "
-                   "where it cannot be confined: compile untrusted source in "
-                   "a process of its own", backend->api);
+                   "the compiler of a %s context is not confined: compile "
+                   "untrusted source in a process of its own, and confine "
+                   "the process", backend->api);
 }
 
 static rnl_status compile(struct context *context, const struct source *source,
