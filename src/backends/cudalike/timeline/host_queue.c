@@ -65,12 +65,16 @@ static int page_add(struct gpu_context *gpu)
     return 0;
 }
 
+// HIP waits for no count that wrapped around: words that went far are left.
+#define LAST_MOST (UINT32_C(1) << 30)
+
 // Takes out the first pair that no previous owner's write can still change.
 static struct host_words *take_settled_locked(struct gpu_context *gpu)
 {
     ASSERT(lock_is_held(&gpu->lock));
     struct host_words **link = &gpu->free_words;
-    while (*link && atomic_load((*link)->reached) != (*link)->last)
+    while (*link && ((*link)->last > LAST_MOST ||
+                     atomic_load((*link)->reached) != (*link)->last))
         link = &(*link)->next;
     struct host_words *words = *link;
     if (!words)
