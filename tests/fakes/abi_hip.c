@@ -35,6 +35,7 @@ SAME(HIP_LAUNCH_FAILURE, hipErrorLaunchFailure);
 SAME(HIP_COOPERATIVE_LAUNCH_TOO_LARGE, hipErrorCooperativeLaunchTooLarge);
 SAME(HIP_NOT_SUPPORTED, hipErrorNotSupported);
 SAME(HIP_STREAM_CAPTURE_IMPLICIT, hipErrorStreamCaptureImplicit);
+SAME(HIP_EXTRA_END, HIP_LAUNCH_PARAM_END);
 SAME(HIP_COPY_DEFAULT, hipMemcpyDefault);
 SAME(HIP_HOST_COHERENT, hipHostMallocCoherent);
 

@@ -5,7 +5,7 @@
 
 #include "backends/cpu/jit/module.h"
 
-enum { EXTRA_END = 0, EXTRA_BUFFER = 1, EXTRA_SIZE = 2 };
+enum { EXTRA_END = FAKE_IS_HIP ? 3 : 0, EXTRA_BUFFER = 1, EXTRA_SIZE = 2 };
 
 // --- Shape ----------------------------------------------------------------
 

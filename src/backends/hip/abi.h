@@ -84,6 +84,8 @@ struct hip_window {
     size_t size;
 };
 
+enum { HIP_EXTRA_END = 3 };  // 0 with CUDA
+
 // Without it, an environment variable may make the memory not coherent.
 #define HIP_HOST_COHERENT 0x40000000u
 

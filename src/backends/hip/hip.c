@@ -157,6 +157,7 @@ static struct driver driver = {
     .not_ready = HIP_NOT_READY,
     .captures = HIP_STREAM_CAPTURE_IMPLICIT,
     .out_of_memory = HIP_OUT_OF_MEMORY,
+    .extra_end = HIP_EXTRA_END,
     .peer_enabled = HIP_PEER_ACCESS_ALREADY_ENABLED,
 };
 

@@ -76,4 +76,5 @@ struct driver {
     int captures;               // code of a default stream beside a capture
     int out_of_memory;          // code of a call that lacks memory
     int peer_enabled;           // code of access enabled before
+    uintptr_t extra_end;        // ends the list with a launch's packed values
 };

@@ -107,7 +107,6 @@ enum {
 };
 
 // Keys before a launch's packed values and their size, and the end mark.
-#define DRIVER_EXTRA_END 0
 #define DRIVER_EXTRA_VALUES 1
 #define DRIVER_EXTRA_SIZE 2
 

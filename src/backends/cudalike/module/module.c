@@ -350,11 +350,11 @@ static rnl_status table_parameters(struct gpu_function *own,
 }
 
 // The largest power of 2 that divides both numbers. The true alignment may be
-// smaller, but both give the same offset.
+// smaller, but both give the same offset. An empty struct is at offset 0.
 static uint32_t alignment_for(size_t size, size_t offset)
 {
     size_t both = size | offset;
-    return (uint32_t)(both & -both);
+    return both ? (uint32_t)(both & -both) : 1;
 }
 
 // The driver knows only sizes and offsets.

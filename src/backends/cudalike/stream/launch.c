@@ -151,7 +151,8 @@ struct packed {
 };
 
 // Returns NULL if the values are not packed.
-static inline void **extra_of(const struct op_kernel *kernel,
+static inline void **extra_of(const struct gpu_context *gpu,
+                              const struct op_kernel *kernel,
                               struct packed *packed)
 {
     if (__builtin_expect(!kernel->packed, 1))
@@ -161,7 +162,7 @@ static inline void **extra_of(const struct op_kernel *kernel,
     packed->extra[1] = (void *)kernel->packed;
     packed->extra[2] = (void *)DRIVER_EXTRA_SIZE;
     packed->extra[3] = &packed->size;
-    packed->extra[4] = (void *)DRIVER_EXTRA_END;
+    packed->extra[4] = (void *)gpu->driver->extra_end;
     return packed->extra;
 }
 
@@ -183,8 +184,8 @@ static int launch_with(struct stream *stream, const struct op *op)
             kernel, markers_of((struct op *)(uintptr_t)op), attributes),
     };
     struct packed packed;
-    void **extra = extra_of(kernel, &packed);
     const struct gpu_context *gpu = gpu_of(stream_context(stream));
+    void **extra = extra_of(gpu, kernel, &packed);
     void *before = current_enter(gpu);
     int code = call_of(gpu)->launch_with(
         &launch, function->handle, extra ? NULL : (void **)kernel->arguments,
@@ -214,7 +215,7 @@ static inline int launch(struct stream *stream, const struct op *op)
     }
     if (__builtin_expect(is_special(kernel), 0) && has_launch_with(stream))
         return launch_with(stream, op);
-    void **extra = extra_of(kernel, &packed);
+    void **extra = extra_of(gpu_of(stream_context(stream)), kernel, &packed);
     return own->launch(function->handle, kernel->grid.x, kernel->grid.y,
                        kernel->grid.z, kernel->block.x, kernel->block.y,
                        kernel->block.z, (unsigned)kernel->shared_size,
