@@ -159,7 +159,6 @@ static bool never_fails(const char *name)
            !strcmp(name, "cuCtxSetCurrent") ||
            !strcmp(name, "cuGetErrorName") ||
            !strcmp(name, "cuGetErrorString") ||
-           !strcmp(name, "hipGetDevice") || !strcmp(name, "hipSetDevice") ||
            !strcmp(name, "hipGetErrorName") ||
            !strcmp(name, "hipGetErrorString");
 }

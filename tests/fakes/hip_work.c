@@ -312,6 +312,38 @@ RNL_TEST(the_callers_device_is_left_as_found)
     assert_int_equal(device, 1);
 }
 
+// A call whose device cannot be made current fails, and is not about another.
+RNL_TEST(a_device_that_cannot_be_made_current_is_told)
+{
+    if (!fake_is_child()) {
+        const char *environment[] = {"RUNNEL_FAKE_DEVICES=2", NULL};
+        assert_int_equal(fake_spawn(__func__, environment), 0);
+        return;
+    }
+    static const char *const calls[] = {"hipSetDevice", "hipGetDevice"};
+    int (*set)(int), (*get)(int *), device = -1;
+    void *library = dlopen(getenv("RUNNEL_HIP"), RTLD_NOW | RTLD_LOCAL);
+    assert_non_null(library);
+    *(void **)&set = dlsym(library, "hipSetDevice");
+    *(void **)&get = dlsym(library, "hipGetDevice");
+    rnl_stream stream;
+    open_all();
+    assert_int_equal(set(1), 0);
+    for (int i = 0; i < 2; i++) {
+        fake_fail(calls[i], 1, 101, 0);
+        assert_status(rnl_stream_create(all.context, NULL, &stream),
+                      RNL_ERROR_DRIVER);
+        fake_fail(calls[i], 0, 0, 0);
+        assert_int_equal(get(&device), 0);
+        assert_int_equal(device, 1);
+        assert_ok(rnl_stream_create(all.context, NULL, &stream));
+        assert_ok(rnl_stream_release(stream));
+        assert_int_equal(get(&device), 0);
+        assert_int_equal(device, 1);
+    }
+    close_all();
+}
+
 RNL_TEST(a_context_is_adopted_by_the_number_of_its_device)
 {
     rnl_context context, other;

@@ -46,17 +46,122 @@ static int primary_state(int device, unsigned *out_flags, int *out_active)
 
 static driver_context_device_fn *get_device;  // hipGetDevice
 
+// HIP always has a current device. So that calls fail where a context cannot be
+// made current, as they do with CUDA, the thread keeps what CUDA would: that no
+// context is current. `code` tells why, and 0 that there is one.
+static _Thread_local struct {
+    int code;
+    int unknown;  // the code by which hipGetDevice failed, or 0
+    int kept;     // the device that is current nevertheless
+} none;
+
+// The context before, when hipGetDevice failed; then no device is set.
+#define UNKNOWN ((void *)UINTPTR_MAX)
+
 static int context_get(void **out_context)
 {
-    int device = 0, code = get_device(&device);
-    *out_context = code == 0 ? handle_of(device) : NULL;
+    int device = 0;
+    if (__builtin_expect(none.code != 0, 0)) {
+        *out_context = NULL;
+        return 0;
+    }
+    int code = get_device(&device);
+    *out_context = handle_of(device);
+    if (__builtin_expect(code != 0, 0)) {
+        none.unknown = code;
+        *out_context = UNKNOWN;
+    }
     return code;
 }
 
-// A thread always has a current device, so NULL changes nothing.
+static int have_none(int code)
+{
+    none.code = code;
+    if (get_device(&none.kept) != 0)
+        none.kept = -1;
+    return 0;
+}
+
+static void have_one(void)
+{
+    none.code = none.unknown = 0;
+}
+
+static _Thread_local int last;  // code of hipSetDevice
+
 static int context_set(void *context)
 {
-    return context ? hip.context_set(device_of(context)) : 0;
+    if (!context)
+        return have_none(none.unknown ? none.unknown
+                         : last       ? last
+                                      : HIP_INVALID_CONTEXT);
+    if (context == UNKNOWN ||
+        (none.code != 0 && device_of(context) == none.kept)) {
+        have_one();
+        return 0;
+    }
+    last = none.unknown ? none.unknown : hip.context_set(device_of(context));
+    if (last == 0)
+        have_one();
+    return last;
+}
+
+// --- Calls about the current device ------------------------------------------
+
+// The functions of the library that have the table's shape.
+static struct {
+    driver_context_memory_fn *context_memory;
+    driver_context_priorities_fn *context_priorities;
+    driver_stream_create_fn *stream_create;
+    driver_event_create_fn *event_create;
+    driver_memory_allocate_fn *memory_allocate;
+    driver_managed_allocate_fn *managed_allocate;
+    driver_host_register_fn *host_register;
+} real;
+
+static int checked_context_memory(size_t *out_free, size_t *out_total)
+{
+    return none.code ? none.code : real.context_memory(out_free, out_total);
+}
+
+static int checked_context_priorities(int *out_least, int *out_greatest)
+{
+    return none.code ? none.code
+                     : real.context_priorities(out_least, out_greatest);
+}
+
+static int checked_stream_create(void **out_stream, unsigned flags,
+                                 int priority)
+{
+    return none.code ? none.code
+                     : real.stream_create(out_stream, flags, priority);
+}
+
+static int checked_event_create(void **out_event, unsigned flags)
+{
+    return none.code ? none.code : real.event_create(out_event, flags);
+}
+
+static int checked_memory_allocate(uint64_t *out_address, size_t size)
+{
+    return none.code ? none.code : real.memory_allocate(out_address, size);
+}
+
+static int checked_managed_allocate(uint64_t *out_address, size_t size,
+                                    unsigned flags)
+{
+    return none.code ? none.code
+                     : real.managed_allocate(out_address, size, flags);
+}
+
+static int checked_host_register(void *pointer, size_t size, unsigned flags)
+{
+    return none.code ? none.code : real.host_register(pointer, size, flags);
+}
+
+int hip_refusal(void)
+{
+    return none.code;
 }
 
 // The adopted context's handle comes from the program.
@@ -68,7 +173,9 @@ static int context_version(void *context, unsigned *out_version)
         return HIP_INVALID_CONTEXT;
     int before = 0, device = device_of(context);
     int code = get_device(&before);
-    if (code == 0 && hip.context_set(device) == 0)
+    if (code != 0)
+        return code;
+    if (hip.context_set(device) == 0)
         found = device;
     hip.context_set(before);
     return found == device ? code : HIP_INVALID_CONTEXT;
@@ -76,17 +183,32 @@ static int context_version(void *context, unsigned *out_version)
 
 static int context_enable_peer(void *peer, unsigned flags)
 {
-    return hip.context_enable_peer(device_of(peer), flags);
+    return none.code ? none.code
+                     : hip.context_enable_peer(device_of(peer), flags);
 }
 
 static int context_disable_peer(void *peer)
 {
-    return hip.context_disable_peer(device_of(peer));
+    return none.code ? none.code : hip.context_disable_peer(device_of(peer));
 }
 
 void hip_adapt_contexts(struct driver_functions *call)
 {
     get_device = call->context_device;
+    real.context_memory = call->context_memory;
+    call->context_memory = checked_context_memory;
+    real.context_priorities = call->context_priorities;
+    call->context_priorities = checked_context_priorities;
+    real.stream_create = call->stream_create;
+    call->stream_create = checked_stream_create;
+    real.event_create = call->event_create;
+    call->event_create = checked_event_create;
+    real.memory_allocate = call->memory_allocate;
+    call->memory_allocate = checked_memory_allocate;
+    real.managed_allocate = call->managed_allocate;
+    call->managed_allocate = checked_managed_allocate;
+    real.host_register = call->host_register;
+    call->host_register = checked_host_register;
     call->error_name = error_name;
     call->error_text = error_text;
     call->primary_retain = primary_retain;

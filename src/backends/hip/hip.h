@@ -21,6 +21,10 @@ void hip_adapt_memory(struct driver_functions *call);
 void hip_adapt_modules(struct driver_functions *call);
 void hip_adapt_graphs(struct driver_functions *call);
 
+// 0, or why no device of Runnel's is current for this thread: then the call
+// that asks fails with this code instead of being about another device.
+int hip_refusal(void);
+
 // Writes `count` operations so that HIP does what the table means by them, in
 // up to twice as many; returns 0 and their number, or a code.
 int hip_values_of(const struct driver_value *values, unsigned count,

@@ -5,7 +5,9 @@
 
 static int host_allocate(void **out_pointer, size_t size, unsigned flags)
 {
-    return hip.host_allocate(out_pointer, size, flags | HIP_HOST_COHERENT);
+    int code = hip_refusal();
+    return code ? code : hip.host_allocate(out_pointer, size,
+                                           flags | HIP_HOST_COHERENT);
 }
 
 #define VERSION_TYPES 60000000  // renumbered the kinds of memory
@@ -39,8 +41,10 @@ static int pointer_attributes(unsigned count, int *attributes,
 static int memory_open(uint64_t *out_address, struct driver_share key,
                        unsigned flags)
 {
-    return hip.memory_open(out_address, key,
-                           hip_version < VERSION_TYPES ? 0 : flags);
+    int code = hip_refusal();
+    return code ? code
+                : hip.memory_open(out_address, key,
+                                  hip_version < VERSION_TYPES ? 0 : flags);
 }
 
 // --- Copies ------------------------------------------------------------------

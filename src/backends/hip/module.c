@@ -10,7 +10,8 @@ static int module_load(void **out_module, const void *image, unsigned count,
                        int *options, void **values)
 {
     (void)count, (void)options, (void)values;
-    return hip.module_load(out_module, image);
+    int code = hip_refusal();
+    return code ? code : hip.module_load(out_module, image);
 }
 
 // hipFuncSetAttribute takes a function of the host. A kernel of a module may

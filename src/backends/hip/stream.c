@@ -146,7 +146,7 @@ static int flags_of(void *stream, unsigned *out_flags)
                ? 0 : hip.stream_flags(stream, out_flags);
 }
 
-static driver_context_get_fn *context_get;  // context.c
+static driver_context_device_fn *get_device;  // hipGetDevice
 
 // A default stream is the current device's.
 static int context_of(void *stream, void **out_context)
@@ -154,8 +154,8 @@ static int context_of(void *stream, void **out_context)
     int device = -1, code = HIP_NOT_SUPPORTED;
     *out_context = NULL;
     if ((uintptr_t)stream <= DRIVER_STREAM_SPECIAL_MOST)
-        return context_get(out_context);
-    if (hip.stream_context)
+        code = get_device(&device);
+    else if (hip.stream_context)
         code = hip.stream_context(stream, &device);
     if (code == 0)
         *out_context = (void *)(uintptr_t)(device + 1);
@@ -189,7 +189,7 @@ const struct driver_points hip_points = {announce, await};
 void hip_adapt_streams(struct driver_functions *call)
 {
     write32 = call->stream_write32;
-    context_get = call->context_get;
+    get_device = call->context_device;
     call->stream_wait32 = wait32;
     call->stream_batch = batch;
     call->stream_set_attribute = set_attribute;

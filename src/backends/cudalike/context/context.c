@@ -91,8 +91,8 @@ static int look_at_context(struct gpu_context *gpu)
     unsigned version = 0;
     int code = call->context_id ? call->context_id(gpu->handle, &id)
                                 : call->context_version(gpu->handle, &version);
-    if (code == 0)
-        code = call->context_get(&before);
+    if (code == 0 && (code = call->context_get(&before)) != 0 && before)
+        call->context_set(before);  // HIP's stands for "unknown"
     if (code == 0)
         code = call->context_set(gpu->handle);
     if (code != 0)
