@@ -187,8 +187,11 @@ int hipStreamGetDevice(void *stream, int *out_device)
 
 // --- Memory -----------------------------------------------------------------
 
+// Memory that is not asked for as coherent may not be.
 int hipHostMalloc(void **out_pointer, size_t size, unsigned flags)
 {
+    if (!(flags & HIP_HOST_COHERENT))
+        return FAKE_INVALID_VALUE;
     return fake_host_allocate(out_pointer, size, flags & ~HIP_HOST_COHERENT);
 }
 

@@ -135,6 +135,8 @@ int fake_stream_wait_event(void *handle, void *event_handle, unsigned flags)
     struct fake_event *event = fake_find(KIND_EVENT, event_handle);
     if (!event)
         return FAKE_INVALID_HANDLE;
+    if (FAKE_IS_HIP && flags)
+        fake_misuse("hipStreamWaitEvent with flag %u ends the process", flags);
     if (flags & ~1u)
         return FAKE_INVALID_VALUE;
     if (rnl_event_query(event->inner) == RNL_OK)
