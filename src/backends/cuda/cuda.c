@@ -3,16 +3,9 @@
 #include "backends/cuda/cuda.h"
 #include "backends/cuda/nvrtc.h"
 #include "backends/cuda/ptx.h"
-#include "backends/cudalike/context/context.h"
+#include "backends/cudalike/backend_hooks.h"
 #include "backends/cudalike/driver/driver.h"
-#include "backends/cudalike/driver/gpu_context.h"
-#include "backends/cudalike/graph/graph.h"
 #include "backends/cudalike/driver/image.h"
-#include "backends/cudalike/module/module.h"
-#include "backends/cudalike/stream/event.h"
-#include "backends/cudalike/stream/launch.h"
-#include "backends/cudalike/stream/stream.h"
-#include "backends/cudalike/timeline/gpu_stream.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -370,74 +363,23 @@ const struct backend cuda_backend = {
     .api = "cuda",
     .accelerator = true,
     .features = HAS(MANAGED_MEMORY) | HAS(PRIORITIES) | HAS(EVENT_TIMING) |
-                HAS(PROMISES) | HAS(PEER_ACCESS) |
-                HAS(MEMORY_OPERATIONS) | HAS(BATCHED_STREAMS) | HAS(CLUSTERS) |
-                HAS(COOPERATIVE_LAUNCH) | HAS(MEMORY_HINTS) | HAS(COMPILE) |
-                HAS(NATIVE_HANDLES) | HAS(GRAPHS) | HAS(GRAPH_SWITCH) |
-                HAS(CAPTURE) | HAS(HOST_FUNCTIONS) |
-                HAS(INTERPROCESS) | HAS(INTERPROCESS_MEMORY),
+                HAS(PROMISES) | HAS(PEER_ACCESS) | HAS(MEMORY_OPERATIONS) |
+                HAS(BATCHED_STREAMS) | HAS(CLUSTERS) | HAS(COOPERATIVE_LAUNCH) |
+                HAS(MEMORY_HINTS) | HAS(COMPILE) | HAS(NATIVE_HANDLES) |
+                HAS(GRAPHS) | HAS(GRAPH_SWITCH) | HAS(CAPTURE) |
+                HAS(HOST_FUNCTIONS) | HAS(INTERPROCESS) |
+                HAS(INTERPROCESS_MEMORY),
     .stream_attributes = BACKEND_ATTRIBUTE(RNL_STREAM_ACCESS_POLICY) |
                          BACKEND_ATTRIBUTE(RNL_STREAM_SYNC_POLICY) |
                          BACKEND_ATTRIBUTE(RNL_STREAM_PRIORITY) |
                          BACKEND_ATTRIBUTE(RNL_STREAM_DOMAIN_MAP) |
                          BACKEND_ATTRIBUTE(RNL_STREAM_DOMAIN),
-    .context_size = sizeof(struct gpu_context),
-    .stream_size = sizeof(struct gpu_stream),
-    .event_size = sizeof(struct gpu_event),
-    .module_size = sizeof(struct gpu_module),
-    .function_size = sizeof(struct gpu_function),
-    .exec_size = sizeof(struct gpu_exec),
-
+    GPU_BACKEND_HOOKS,
     .device_count = device_count,
     .device_info = device_info,
     .device_attribute = device_attribute,
-
     .context_init = context_init,
-    .context_finish = gpu_context_finish,
-    .context_memory = gpu_context_memory,
     .feature_reason = feature_reason,
-    .peer_access = gpu_peer_access,
-
-    .stream_init = gpu_stream_init,
-    .stream_finish = gpu_stream_finish,
-    .stream_submit = gpu_stream_submit,
-    .stream_launch = gpu_stream_launch,
-    .stream_query = gpu_stream_query,
-    .stream_wait = gpu_stream_wait,
-    .stream_join = gpu_stream_join,
-    .stream_reset = gpu_stream_reset,
-
-    .event_init = gpu_event_init,
-    .event_finish = gpu_event_finish,
-    .event_record = gpu_event_record,
-    .event_join = gpu_event_join,
-    .event_query = gpu_event_query,
-    .event_wait = gpu_event_wait,
-    .event_elapsed = gpu_event_elapsed,
-    .event_break = gpu_event_break,
-    .event_share = gpu_event_share,
-
-    .memory_allocate = gpu_memory_allocate,
-    .memory_free = gpu_memory_free,
-    .memory_share = gpu_memory_share,
-    .memory_advise = gpu_memory_advise,
-    .host_register = gpu_host_register,
-
     .compiler_identity = compiler_identity,
     .module_compile = module_compile,
-    .module_init = gpu_module_init,
-    .module_finish = gpu_module_finish,
-    .module_global = gpu_module_global,
-    .module_kernel = gpu_module_kernel,
-    .module_code = gpu_module_code,
-    .function_init = gpu_function_init,
-    .function_finish = gpu_function_finish,
-    .function_occupancy = gpu_function_occupancy,
-
-    .exec_init = gpu_exec_init,
-    .exec_finish = gpu_exec_finish,
-    .exec_change = gpu_exec_change,
-    .exec_upload = gpu_exec_upload,
-
-    .native = gpu_native,
 };
