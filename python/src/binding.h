@@ -100,6 +100,8 @@ PyObject *wrapper_enter(PyObject *self, PyObject *ignored);
 
 // The owner that is a Context; borrowed.
 PyObject *context_of(PyObject *wrapper);
+// The same as an attribute.
+PyObject *wrapper_context(PyObject *self, void *closure);
 
 // --- Failures ----------------------------------------------------------------
 
@@ -114,6 +116,10 @@ PyObject *context_of(PyObject *wrapper);
 // Raises the last failure of this thread as a runnel.Error; NULL.
 PyObject *raise_error(rnl_status status);
 PyObject *none_or_error(rnl_status status);
+// A bool, whether the work is done.
+PyObject *ready_or_error(rnl_status status);
+// A str; bytes that are not UTF-8 are replaced.
+PyObject *text_of(const char *text);
 extern PyObject *error_factory;  // runnel._errors.make
 
 // --- Values that callers give ------------------------------------------------
@@ -128,6 +134,8 @@ int to_graph(PyObject *object, void *out);     // PyObject *, borrowed
 int to_exec(PyObject *object, void *out);
 int to_node(PyObject *object, void *out);     // rnl_node
 int to_timeout(PyObject *object, void *out);  // None or seconds: uint64_t ns
+// The arguments of synchronize(timeout=None).
+bool read_timeout(PyObject *args, PyObject *kwargs, uint64_t *out);
 int to_size(PyObject *object, void *out);     // None: RNL_WHOLE
 int to_dim3(PyObject *object, void *out);     // int or up to 3 of them
 int to_address(PyObject *object, void *out);  // int: void *

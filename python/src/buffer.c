@@ -218,14 +218,6 @@ PyObject *buffer_shape(PyObject *object, void *closure)
     return shape;
 }
 
-static PyObject *get_context(PyObject *object, void *closure)
-{
-    (void)closure;
-    PyObject *context = context_of(object);
-    Py_INCREF(context);
-    return context;
-}
-
 static PyObject *get_kind(PyObject *object, void *closure)
 {
     rnl_buffer_info info = {.struct_size = sizeof info};
@@ -236,7 +228,7 @@ static PyObject *get_kind(PyObject *object, void *closure)
 }
 
 static PyGetSetDef buffer_fields[] = {
-    {"context", get_context, NULL, NULL, NULL},
+    {"context", wrapper_context, NULL, NULL, NULL},
     {"shape", buffer_shape, NULL, "Extents, a tuple.", NULL},
     {"nbytes", get_number, NULL, "Bytes.", "s"},
     {"itemsize", get_number, NULL, "Bytes of an element.", "i"},

@@ -35,7 +35,7 @@ static PyObject *get_field(PyObject *self, void *closure)
     int number = 0;
     switch (field->type) {
     case 's':
-        return PyUnicode_DecodeUTF8(at, (Py_ssize_t)strlen(at), "replace");
+        return text_of(at);
     case '3':
         return Py_BuildValue("(III)", extents->x, extents->y, extents->z);
     case 'U':
@@ -344,11 +344,9 @@ static PyGetSetDef context_fields[] = {
 static PyObject *context_synchronize(PyObject *self, PyObject *args,
                                      PyObject *kwargs)
 {
-    static char *names[] = {"timeout", NULL};
-    uint64_t timeout = RNL_FOREVER;
+    uint64_t timeout;
     rnl_status status;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|O&:synchronize", names,
-                                     to_timeout, &timeout))
+    if (!read_timeout(args, kwargs, &timeout))
         return NULL;
     CALL_UNLOCKED(status, rnl_context_synchronize(handle_of(self), timeout));
     keepers_collect();

@@ -34,19 +34,15 @@ static PyObject *event_query(PyObject *self, PyObject *ignored)
     (void)ignored;
     rnl_status status;
     CALL_UNLOCKED(status, rnl_event_query(handle_of(self)));
-    if (status != RNL_OK && status != RNL_NOT_READY)
-        return raise_error(status);
-    return PyBool_FromLong(status == RNL_OK);
+    return ready_or_error(status);
 }
 
 static PyObject *event_synchronize(PyObject *self, PyObject *args,
                                    PyObject *kwargs)
 {
-    static char *names[] = {"timeout", NULL};
-    uint64_t timeout = RNL_FOREVER;
+    uint64_t timeout;
     rnl_status status;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|O&:synchronize", names,
-                                     to_timeout, &timeout))
+    if (!read_timeout(args, kwargs, &timeout))
         return NULL;
     CALL_UNLOCKED(status, rnl_event_synchronize(handle_of(self), timeout));
     keepers_collect();

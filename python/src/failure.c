@@ -4,11 +4,16 @@
 
 PyObject *error_factory;
 
+PyObject *text_of(const char *text)
+{
+    return PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text), "replace");
+}
+
 static PyObject *text_or_none(const char *text)
 {
     if (!text)
         Py_RETURN_NONE;
-    return PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text), "replace");
+    return text_of(text);
 }
 
 static bool put(PyObject *fields, const char *name, PyObject *value)
@@ -69,4 +74,11 @@ PyObject *none_or_error(rnl_status status)
     if (status != RNL_OK)
         return raise_error(status);
     Py_RETURN_NONE;
+}
+
+PyObject *ready_or_error(rnl_status status)
+{
+    if (status != RNL_OK && status != RNL_NOT_READY)
+        return raise_error(status);
+    return PyBool_FromLong(status == RNL_OK);
 }

@@ -188,9 +188,7 @@ static PyObject *module_log(PyObject *self, void *closure)
     const char *log;
     (void)closure;
     rnl_status status = rnl_module_log(handle_of(self), &log);
-    return status == RNL_OK
-               ? PyUnicode_DecodeUTF8(log, (Py_ssize_t)strlen(log), "replace")
-               : raise_error(status);
+    return status == RNL_OK ? text_of(log) : raise_error(status);
 }
 
 static PyObject *make_function(rnl_function handle, PyObject *context);

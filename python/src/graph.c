@@ -44,17 +44,8 @@ static PyObject *get_info(PyObject *self, void *closure)
     case 'i':
         return PyLong_FromUnsignedLongLong(info.id);
     default:
-        return PyUnicode_DecodeUTF8(info.label, (Py_ssize_t)strlen(info.label),
-                                    "replace");
+        return text_of(info.label);
     }
-}
-
-static PyObject *get_context(PyObject *self, void *closure)
-{
-    (void)closure;
-    PyObject *context = context_of(self);
-    Py_INCREF(context);
-    return context;
 }
 
 static PyObject *graph_nodes(PyObject *self, PyObject *ignored)
@@ -217,7 +208,7 @@ static PyObject *graph_repr(PyObject *self)
 }
 
 static PyGetSetDef graph_fields[] = {
-    {"context", get_context, NULL, NULL, NULL},
+    {"context", wrapper_context, NULL, NULL, NULL},
     {"id", get_info, NULL, "Unique in this process.", "i"},
     {"label", get_info, NULL, NULL, "l"},
     {"node_count", get_info, NULL, NULL, "n"},
@@ -324,8 +315,9 @@ static PyMethodDef exec_methods[] = {
     {"is_enabled", exec_is_enabled, METH_VARARGS, NULL},
     {NULL, NULL, 0, NULL}};
 
-static PyGetSetDef exec_fields[] = {{"context", get_context, NULL, NULL, NULL},
-                                    {NULL, NULL, NULL, NULL, NULL}};
+static PyGetSetDef exec_fields[] = {
+    {"context", wrapper_context, NULL, NULL, NULL},
+    {NULL, NULL, NULL, NULL, NULL}};
 
 static PyType_Slot exec_slots[] = {
     {Py_tp_dealloc, graph_exec_dealloc},

@@ -103,11 +103,9 @@ static PyObject *stream_enqueue_graph_upload(PyObject *self, PyObject *args)
 static PyObject *stream_synchronize(PyObject *self, PyObject *args,
                                     PyObject *kwargs)
 {
-    static char *names[] = {"timeout", NULL};
-    uint64_t timeout = RNL_FOREVER;
+    uint64_t timeout;
     rnl_status status;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|O&:synchronize", names,
-                                     to_timeout, &timeout))
+    if (!read_timeout(args, kwargs, &timeout))
         return NULL;
     CALL_UNLOCKED(status, rnl_stream_synchronize(handle_of(self), timeout));
     keepers_collect();
@@ -119,9 +117,7 @@ static PyObject *stream_query(PyObject *self, PyObject *ignored)
     (void)ignored;
     rnl_status status;
     CALL_UNLOCKED(status, rnl_stream_query(handle_of(self)));
-    if (status != RNL_OK && status != RNL_NOT_READY)
-        return raise_error(status);
-    return PyBool_FromLong(status == RNL_OK);
+    return ready_or_error(status);
 }
 
 #define PLAIN_CALL(name, call)                               \
@@ -332,17 +328,8 @@ static PyObject *get_number(PyObject *self, void *closure)
     case 'f':
         return PyLong_FromUnsignedLong(info.flags);
     default:
-        return PyUnicode_DecodeUTF8(info.label, (Py_ssize_t)strlen(info.label),
-                                    "replace");
+        return text_of(info.label);
     }
-}
-
-static PyObject *get_context(PyObject *self, void *closure)
-{
-    (void)closure;
-    PyObject *context = context_of(self);
-    Py_INCREF(context);
-    return context;
 }
 
 static PyObject *get_native(PyObject *self, void *closure)
@@ -392,7 +379,7 @@ static PyObject *stream_repr(PyObject *self)
 }
 
 static PyGetSetDef stream_fields[] = {
-    {"context", get_context, NULL, NULL, NULL},
+    {"context", wrapper_context, NULL, NULL, NULL},
     {"id", get_number, NULL, "Unique in this process.", "i"},
     {"priority", get_number, NULL, NULL, "p"},
     {"flags", get_number, NULL, NULL, "f"},

@@ -59,6 +59,14 @@ PyObject *wrapper_enter(PyObject *self, PyObject *ignored)
     return self;
 }
 
+PyObject *wrapper_context(PyObject *self, void *closure)
+{
+    (void)closure;
+    PyObject *context = context_of(self);
+    Py_INCREF(context);
+    return context;
+}
+
 PyObject *context_of(PyObject *object)
 {
     while (!is_a(object, context_type))
