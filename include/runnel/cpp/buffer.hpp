@@ -16,9 +16,7 @@ class any_buffer_ref
     // Size, place and flags: rnl_buffer_get_info.
     result<rnl_buffer_info> info() const
     {
-        auto info = detail::sized<rnl_buffer_info>();
-        rnl_status status = rnl_buffer_get_info(handle_, &info);
-        return detail::done(status, std::move(info));
+        return detail::info_of(rnl_buffer_get_info, handle_);
     }
     // The bytes, where the host can reach them; RNL_ERROR_UNSUPPORTED where it
     // cannot. Does not wait for work in flight.

@@ -18,9 +18,7 @@ class device : public detail::reference<rnl_device>
     // Name, memory and limits: rnl_device_get_info.
     result<rnl_device_info> info() const
     {
-        auto info = detail::sized<rnl_device_info>();
-        rnl_status status = rnl_device_get_info(handle_, &info);
-        return detail::done(status, std::move(info));
+        return detail::info_of(rnl_device_get_info, handle_);
     }
 };
 
@@ -47,22 +45,16 @@ class context_ref : public detail::object<rnl_context, rnl_context_retain,
     // The stream that every context has; it belongs to the context.
     result<stream_ref> default_stream() const
     {
-        rnl_stream found = nullptr;
-        rnl_status status = rnl_context_default_stream(handle_, &found);
-        return detail::done(status, stream_ref(found));
+        return detail::make<stream_ref>(rnl_context_default_stream, handle_);
     }
     result<stream>
     create_stream(const rnl_stream_options *options = nullptr) const
     {
-        rnl_stream made = nullptr;
-        rnl_status status = rnl_stream_create(handle_, options, &made);
-        return detail::done(status, stream(made));
+        return detail::make<stream>(rnl_stream_create, handle_, options);
     }
     result<event> create_event(const rnl_event_options *options = nullptr) const
     {
-        rnl_event made = nullptr;
-        rnl_status status = rnl_event_create(handle_, options, &made);
-        return detail::done(status, event(made));
+        return detail::make<event>(rnl_event_create, handle_, options);
     }
     // An event that is waited for before it is recorded.
     result<event> create_promise() const
@@ -99,25 +91,20 @@ class context_ref : public detail::object<rnl_context, rnl_context_retain,
     // An empty graph.
     result<graph> create_graph(const rnl_graph_options *options = nullptr) const
     {
-        rnl_graph made = nullptr;
-        rnl_status status = rnl_graph_create(handle_, options, &made);
-        return detail::done(status, graph(made));
+        return detail::make<graph>(rnl_graph_create, handle_, options);
     }
     result<module>
     compile_module(const char *source,
                    const rnl_module_options *options = nullptr) const
     {
-        rnl_module made = nullptr;
-        rnl_status status = rnl_module_compile(handle_, source, options, &made);
-        return detail::done(status, module(made));
+        return detail::make<module>(rnl_module_compile, handle_, source,
+                                    options);
     }
     result<module> load_module(span<const unsigned char> binary,
                                const char *label = nullptr) const
     {
-        rnl_module made = nullptr;
-        rnl_status status = rnl_module_load(handle_, binary.data(),
-                                            binary.size(), label, &made);
-        return detail::done(status, module(made));
+        return detail::make<module>(rnl_module_load, handle_, binary.data(),
+                                    binary.size(), label);
     }
     // One kernel of a source; the second time from the cache in memory.
     template <class Signature = void>
@@ -125,10 +112,8 @@ class context_ref : public detail::object<rnl_context, rnl_context_retain,
     compile(const char *source, const char *name,
             const rnl_module_options *options = nullptr) const
     {
-        rnl_function made = nullptr;
-        rnl_status status =
-            rnl_function_compile(handle_, source, name, options, &made);
-        return detail::done(status, function<Signature>(made));
+        return detail::make<function<Signature>>(rnl_function_compile, handle_,
+                                                 source, name, options);
     }
     // Whether the context can do `feature`.
     bool supports(rnl_feature feature) const noexcept
@@ -151,16 +136,12 @@ class context : public owner<context_ref>
     static result<context> open(const char *api = nullptr, size_t index = 0,
                                 const rnl_context_options *options = nullptr)
     {
-        rnl_context made = nullptr;
-        rnl_status status = rnl_context_open(api, index, options, &made);
-        return detail::done(status, context(made));
+        return detail::make<context>(rnl_context_open, api, index, options);
     }
     static result<context> create(device device,
                                   const rnl_context_options *options = nullptr)
     {
-        rnl_context made = nullptr;
-        rnl_status status = rnl_context_create(device.get(), options, &made);
-        return detail::done(status, context(made));
+        return detail::make<context>(rnl_context_create, device.get(), options);
     }
 };
 

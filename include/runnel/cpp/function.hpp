@@ -57,9 +57,7 @@ class any_function_ref
     // long as the function.
     result<rnl_function_info> info() const
     {
-        auto info = detail::sized<rnl_function_info>();
-        rnl_status status = rnl_function_get_info(handle_, &info);
-        return detail::done(status, std::move(info));
+        return detail::info_of(rnl_function_get_info, handle_);
     }
 };
 
@@ -85,16 +83,14 @@ class module_ref
     template <class Signature = void>
     result<runnel::function<Signature>> function(const char *name) const
     {
-        rnl_function found = nullptr;
-        rnl_status status = rnl_module_function(handle_, name, &found);
-        return detail::done(status, runnel::function<Signature>(found));
+        return detail::make<runnel::function<Signature>>(rnl_module_function,
+                                                         handle_, name);
     }
     // The variable of that name, as a borrowed buffer that keeps the module.
     result<owner<any_buffer_ref>> global(const char *name) const
     {
-        rnl_buffer found = nullptr;
-        rnl_status status = rnl_module_global(handle_, name, &found);
-        return detail::done(status, owner<any_buffer_ref>(found));
+        return detail::make<owner<any_buffer_ref>>(rnl_module_global, handle_,
+                                                   name);
     }
     // The compiled code, to be saved and given to load_module later; lives as
     // long as the module.

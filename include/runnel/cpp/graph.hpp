@@ -91,16 +91,12 @@ class graph_ref
     // Counts, label and context: rnl_graph_get_info.
     result<rnl_graph_info> info() const
     {
-        auto info = detail::sized<rnl_graph_info>();
-        rnl_status status = rnl_graph_get_info(handle_, &info);
-        return detail::done(status, std::move(info));
+        return detail::info_of(rnl_graph_get_info, handle_);
     }
     // Makes what a stream launches; later changes of the graph do not reach it.
     result<graph_exec> instantiate() const
     {
-        rnl_graph_exec made = nullptr;
-        rnl_status status = rnl_graph_instantiate(handle_, &made);
-        return detail::done(status, graph_exec(made));
+        return detail::make<graph_exec>(rnl_graph_instantiate, handle_);
     }
     // A drawing of the graph, as text for Graphviz.
     result<std::string> dot() const

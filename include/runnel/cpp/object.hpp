@@ -55,6 +55,29 @@ template <class Ref> class owner : public Ref
     }
 };
 
+namespace detail
+{
+
+// Makes an object by a C call whose last parameter is the new handle.
+template <class Owner, class... P, class... A>
+result<Owner> make(rnl_status (*call)(P...), A... arguments)
+{
+    typename Owner::handle made = nullptr;
+    rnl_status status = call(arguments..., &made);
+    return done(status, Owner(made));
+}
+
+// Reads a struct with `struct_size` by a C call.
+template <class Info, class Handle>
+result<Info> info_of(rnl_status (*call)(Handle, Info *), Handle handle)
+{
+    auto info = sized<Info>();
+    rnl_status status = call(handle, &info);
+    return done(status, std::move(info));
+}
+
+}  // namespace detail
+
 // Another owner of the same object.
 template <class Ref> result<owner<Ref>> share(const Ref &object)
 {

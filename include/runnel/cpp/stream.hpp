@@ -66,29 +66,14 @@ class stream_ref
     {
         static_assert(sizeof...(P) == sizeof...(A),
                       "the kernel has another number of parameters");
-        if constexpr (sizeof...(A) == 0) {
-            return detail::done(
-                rnl_enqueue_function(handle_, kernel.get(), &how, nullptr));
-        } else if constexpr (sizeof...(P) == sizeof...(A)) {
-            const rnl_arg items[] = {detail::argument<P>(arguments)...};
-            const rnl_args all = {sizeof all, sizeof...(A), items};
-            return detail::done(
-                rnl_enqueue_function(handle_, kernel.get(), &how, &all));
-        }
+        if constexpr (sizeof...(P) == sizeof...(A))
+            return enqueue(kernel, how, detail::argument<P>(arguments)...);
     }
     template <class... A>
     result<void> launch(const function_ref<void> &kernel, const shape &how,
                         const A &...arguments) const
     {
-        if constexpr (sizeof...(A) == 0) {
-            return detail::done(
-                rnl_enqueue_function(handle_, kernel.get(), &how, nullptr));
-        } else {
-            const rnl_arg items[] = {detail::any_argument(arguments)...};
-            const rnl_args all = {sizeof all, sizeof...(A), items};
-            return detail::done(
-                rnl_enqueue_function(handle_, kernel.get(), &how, &all));
-        }
+        return enqueue(kernel, how, detail::any_argument(arguments)...);
     }
     // Launches of one executable graph never overlap.
     result<void> launch(const graph_exec_ref &exec) const
@@ -138,9 +123,7 @@ class stream_ref
     // A new event, recorded here: complete when all work so far is.
     result<event> record(const rnl_event_options *options = nullptr) const
     {
-        rnl_event made = nullptr;
-        rnl_status status = rnl_enqueue_event(handle_, options, &made);
-        return detail::done(status, event(made));
+        return detail::make<event>(rnl_enqueue_event, handle_, options);
     }
     // Records an event again, or a promise for the first time.
     result<void> record(const event_ref &point) const
@@ -203,9 +186,7 @@ class stream_ref
     // Id, priority, flags and label: rnl_stream_get_info.
     result<rnl_stream_info> info() const
     {
-        auto info = detail::sized<rnl_stream_info>();
-        rnl_status status = rnl_stream_get_info(handle_, &info);
-        return detail::done(status, std::move(info));
+        return detail::info_of(rnl_stream_get_info, handle_);
     }
     // Whether all work is done.
     result<bool> query() const
@@ -242,6 +223,22 @@ class stream_ref
     template <class Function>
     result<graph> capture(Function &&function,
                           const rnl_capture_options *options = nullptr) const;
+
+  private:
+    template <class... Arg>
+    result<void> enqueue(const any_function_ref &kernel, const shape &how,
+                         const Arg &...arguments) const
+    {
+        if constexpr (sizeof...(Arg) == 0) {
+            return detail::done(
+                rnl_enqueue_function(handle_, kernel.get(), &how, nullptr));
+        } else {
+            const rnl_arg items[] = {arguments...};
+            const rnl_args all = {sizeof all, sizeof...(Arg), items};
+            return detail::done(
+                rnl_enqueue_function(handle_, kernel.get(), &how, &all));
+        }
+    }
 };
 
 using stream = owner<stream_ref>;
