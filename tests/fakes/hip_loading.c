@@ -10,79 +10,38 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-// In a process of its own: the library is looked for once.
-static void expect_reason(const char *test, const char *setting,
-                          const char *words)
-{
-    char wanted[256];
-    snprintf(wanted, sizeof wanted, "TEST_WORDS=%s", words);
-    const char *environment[] = {setting, wanted, NULL};
-    assert_int_equal(fake_spawn(test, environment), 0);
-}
-
-static void expect_no_device(void)
-{
-    size_t count = 1;
-    const char *reason = NULL;
-    rnl_device device;
-    assert_ok(rnl_device_count("hip", &count));
-    assert_int_equal(count, 0);
-    assert_ok(rnl_api_reason("hip", &reason));
-    if (!strstr(reason, getenv("TEST_WORDS")))
-        fail_msg("'%s' is not in: %s", getenv("TEST_WORDS"), reason);
-    assert_status(rnl_device_get("hip", 0, &device), RNL_ERROR_NO_DEVICE);
-}
-
 RNL_TEST(a_missing_libamdhip64_is_named)
 {
-    if (fake_is_child())
-        expect_no_device();
-    else
-        expect_reason(__func__, "RUNNEL_HIP=/nonexistent/libamdhip64.so.6",
-                      "/nonexistent/libamdhip64.so.6");
+    fake_expect_absent(__func__, "RUNNEL_HIP=/nonexistent/libamdhip64.so.6",
+                       "/nonexistent/libamdhip64.so.6");
 }
 
 RNL_TEST(a_library_that_is_not_hip_is_refused)
 {
-    if (fake_is_child())
-        expect_no_device();
-    else
-        expect_reason(__func__, "RUNNEL_HIP=libc.so.6", "hipInit");
+    fake_expect_absent(__func__, "RUNNEL_HIP=libc.so.6", "hipInit");
 }
 
 RNL_TEST(hip_can_be_switched_off)
 {
-    if (fake_is_child())
-        expect_no_device();
-    else
-        expect_reason(__func__, "RUNNEL_HIP=off", "RUNNEL_HIP=off");
+    fake_expect_absent(__func__, "RUNNEL_HIP=off", "RUNNEL_HIP=off");
 }
 
 RNL_TEST(a_machine_without_amd_gpus_says_so)
 {
-    if (fake_is_child())
-        expect_no_device();
-    else
-        expect_reason(__func__, "RUNNEL_FAKE_DEVICES=0",
-                      "no ROCm-capable device");
+    fake_expect_absent(__func__, "RUNNEL_FAKE_DEVICES=0",
+                       "no ROCm-capable device");
 }
 
 RNL_TEST(a_hip_that_does_not_start_says_why)
 {
-    if (fake_is_child())
-        expect_no_device();
-    else
-        expect_reason(__func__, "RUNNEL_FAKE_FAIL=hipGetDeviceCount:1:2",
-                      "hipErrorOutOfMemory");
+    fake_expect_absent(__func__, "RUNNEL_FAKE_FAIL=hipGetDeviceCount:1:2",
+                       "hipErrorOutOfMemory");
 }
 
 RNL_TEST(a_required_symbol_of_hip_is_named)
 {
-    if (fake_is_child())
-        expect_no_device();
-    else
-        expect_reason(__func__, "RUNNEL_FAKE_HIDE=hipModuleLaunchKernel",
-                      "hipModuleLaunchKernel");
+    fake_expect_absent(__func__, "RUNNEL_FAKE_HIDE=hipModuleLaunchKernel",
+                       "hipModuleLaunchKernel");
 }
 
 // --- A folder of ROCm --------------------------------------------------------
@@ -240,10 +199,10 @@ RNL_TEST(the_real_libamdhip64_is_quiet_without_a_gpu)
         assert_ok(status);
         assert_int_equal(lseek(printed, 0, SEEK_END), 0);
         if (count == 0)
-            expect_no_device();
+            fake_expect_absent(__func__, NULL, "has no device");
         return;
     }
     open_real(&name);
     snprintf(setting, sizeof setting, "RUNNEL_HIP=%s", name);
-    expect_reason(__func__, setting, "has no device");
+    fake_expect_absent(__func__, setting, "has no device");
 }

@@ -115,8 +115,8 @@ static const rnl_parameter parameters[] = {
 };
 static const struct fake_kernel kernels[] = {{"add", add, 3, parameters}};
 
-void fake_open(rnl_context *context, rnl_stream *stream,
-               rnl_stream_flags flags, rnl_buffer *buffer, size_t size)
+void fake_open(rnl_context *context, rnl_stream *stream, rnl_stream_flags flags,
+               rnl_buffer *buffer, size_t size)
 {
     fake_load();
     assert_ok(rnl_context_open(fake_api(), 0, NULL, context));
@@ -162,6 +162,33 @@ int fake_spawn(const char *test, const char *const *environment)
         _exit(127);
     }
     return test_wait(pid);
+}
+
+static void expect_no_device(const char *words)
+{
+    size_t count = 1;
+    const char *api = fake_api(), *reason = NULL;
+    rnl_device device;
+    bool present = true;
+    assert_ok(rnl_device_count(api, &count));
+    assert_int_equal(count, 0);
+    assert_ok(rnl_api_reason(api, &reason));
+    if (!strstr(reason, words))
+        fail_msg("'%s' is not in: %s", words, reason);
+    assert_status(rnl_device_get(api, 0, &device), RNL_ERROR_NO_DEVICE);
+    assert_non_null(strstr(rnl_last_error()->message, words));
+    assert_ok(rnl_has_accelerator(&present));
+    assert_false(present);
+    assert_ok(rnl_device_default(&device));
+}
+
+void fake_expect_absent(const char *test, const char *setting,
+                        const char *words)
+{
+    if (fake_is_child())
+        expect_no_device(words);
+    else
+        assert_int_equal(fake_spawn(test, (const char *[]){setting, NULL}), 0);
 }
 
 pid_t fake_start(const char *test, int *out_to, rnl_ipc_handle *out_handle)

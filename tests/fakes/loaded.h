@@ -47,6 +47,11 @@ rnl_status fake_module(rnl_context context, rnl_module *out_module);
 int fake_spawn(const char *test, const char *const *environment);
 bool fake_is_child(void);
 
+// In such a process, with `setting` added, the api under test has no device,
+// and the reason has `words` in it. The process calls this, too.
+void fake_expect_absent(const char *test, const char *setting,
+                        const char *words);
+
 // Starts this program's test again in a process with TEST_CHILD set, and reads
 // the handle that it writes to descriptor 3. `*out_to` is the process's input.
 pid_t fake_start(const char *test, int *out_to, rnl_ipc_handle *out_handle);

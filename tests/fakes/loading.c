@@ -8,92 +8,43 @@
 
 // --- Without a driver -----------------------------------------------------
 
-// In a process of its own: the driver is looked for once.
-static void expect_reason(const char *test, const char *setting,
-                          const char *words)
-{
-    char wanted[256];
-    snprintf(wanted, sizeof wanted, "TEST_WORDS=%s", words);
-    const char *environment[] = {setting, wanted, NULL};
-    assert_int_equal(fake_spawn(test, environment), 0);
-}
-
-static void expect_no_device(void)
-{
-    size_t count = 1;
-    const char *reason = NULL;
-    rnl_device device;
-    bool present = true;
-    assert_ok(rnl_device_count("cuda", &count));
-    assert_int_equal(count, 0);
-    assert_ok(rnl_api_reason("cuda", &reason));
-    if (!strstr(reason, getenv("TEST_WORDS")))
-        fail_msg("'%s' is not in: %s", getenv("TEST_WORDS"), reason);
-    assert_status(rnl_device_get("cuda", 0, &device), RNL_ERROR_NO_DEVICE);
-    assert_non_null(strstr(rnl_last_error()->message, getenv("TEST_WORDS")));
-    assert_ok(rnl_has_accelerator(&present));
-    assert_false(present);
-    assert_ok(rnl_device_default(&device));
-}
-
 RNL_TEST(a_missing_library_is_named)
 {
-    if (fake_is_child())
-        expect_no_device();
-    else
-        expect_reason(__func__, "RUNNEL_CUDA=/nonexistent/libcuda.so.1",
-                      "/nonexistent/libcuda.so.1");
+    fake_expect_absent(__func__, "RUNNEL_CUDA=/nonexistent/libcuda.so.1",
+                       "/nonexistent/libcuda.so.1");
 }
 
 RNL_TEST(a_library_that_is_no_driver_is_refused)
 {
-    if (fake_is_child())
-        expect_no_device();
-    else
-        expect_reason(__func__, "RUNNEL_CUDA=libc.so.6", "cuInit");
+    fake_expect_absent(__func__, "RUNNEL_CUDA=libc.so.6", "cuInit");
 }
 
 RNL_TEST(the_driver_can_be_switched_off)
 {
-    if (fake_is_child())
-        expect_no_device();
-    else
-        expect_reason(__func__, "RUNNEL_CUDA=off", "RUNNEL_CUDA=off");
+    fake_expect_absent(__func__, "RUNNEL_CUDA=off", "RUNNEL_CUDA=off");
 }
 
 RNL_TEST(a_machine_without_devices_says_so)
 {
-    if (fake_is_child())
-        expect_no_device();
-    else
-        expect_reason(__func__, "RUNNEL_FAKE_DEVICES=0",
-                      "no CUDA-capable device");
+    fake_expect_absent(__func__, "RUNNEL_FAKE_DEVICES=0",
+                       "no CUDA-capable device");
 }
 
 RNL_TEST(a_driver_that_does_not_start_says_why)
 {
-    if (fake_is_child())
-        expect_no_device();
-    else
-        expect_reason(__func__, "RUNNEL_FAKE_FAIL=cuInit:1:999",
-                      "CUDA_ERROR_UNKNOWN");
+    fake_expect_absent(__func__, "RUNNEL_FAKE_FAIL=cuInit:1:999",
+                       "CUDA_ERROR_UNKNOWN");
 }
 
 RNL_TEST(a_driver_that_is_too_old_is_refused)
 {
-    if (fake_is_child())
-        expect_no_device();
-    else
-        expect_reason(__func__, "RUNNEL_FAKE_VERSION=11020", "11.4");
+    fake_expect_absent(__func__, "RUNNEL_FAKE_VERSION=11020", "11.4");
 }
 
 RNL_TEST(a_required_symbol_that_is_missing_is_named)
 {
-    if (fake_is_child())
-        expect_no_device();
-    else
-        expect_reason(__func__, "RUNNEL_FAKE_HIDE=cuLaunchKernel",
-                      "cuLaunchKernel");
+    fake_expect_absent(__func__, "RUNNEL_FAKE_HIDE=cuLaunchKernel",
+                       "cuLaunchKernel");
 }
 
 // --- Devices --------------------------------------------------------------
@@ -167,8 +118,8 @@ static void use_everything(void)
     assert_ok(rnl_stream_create(context, NULL, &stream));
     assert_ok(rnl_buffer_create(context, sizeof ints, NULL, &buffer));
     assert_ok(rnl_fill_and_wait(stream, buffer, 0, sizeof ints, 1, 4));
-    works_or_says_why(rnl_copy_from_buffer_and_wait(stream, ints, buffer, 0,
-                                                    sizeof ints));
+    works_or_says_why(
+        rnl_copy_from_buffer_and_wait(stream, ints, buffer, 0, sizeof ints));
     works_or_says_why(rnl_enqueue_host_function(stream, ignore, NULL));
     works_or_says_why(rnl_enqueue_write_value32(stream, buffer, 0, 1));
     works_or_says_why(rnl_enqueue_write_value64(stream, buffer, 8, 1));
@@ -279,12 +230,12 @@ RNL_TEST(a_driver_before_12_8_has_neither_switch_nor_else)
     assert_ok(rnl_buffer_create(context, 4, NULL, &word));
     assert_ok(rnl_graph_create(context, NULL, &graph));
     for (size_t count = 1; count <= 2; count++)
-        assert_int_equal(
-            rnl_graph_add_node(graph, RNL_AT_START,
-                               RNL_NODE(.kind = RNL_NODE_IF, .buffer = word,
-                                        .out_body = bodies,
-                                        .body_count = count), &node),
-            count == 1 ? RNL_OK : RNL_ERROR_UNSUPPORTED);
+        assert_int_equal(rnl_graph_add_node(
+                             graph, RNL_AT_START,
+                             RNL_NODE(.kind = RNL_NODE_IF, .buffer = word,
+                                      .out_body = bodies, .body_count = count),
+                             &node),
+                         count == 1 ? RNL_OK : RNL_ERROR_UNSUPPORTED);
     assert_non_null(strstr(rnl_last_error()->message, "12.8"));
     assert_ok(rnl_graph_release(graph));
     assert_ok(rnl_buffer_release(word));
@@ -309,14 +260,16 @@ static void try_values_node(rnl_context context, rnl_buffer buffer)
 {
     rnl_graph graph;
     rnl_node node;
-    const rnl_value_op write = *RNL_VALUE_OP(
-        .action = RNL_WRITE_VALUE, .width = 32, .buffer = buffer, .value = 1);
+    const rnl_value_op write =
+        *RNL_VALUE_OP(.action = RNL_WRITE_VALUE, .width = 32, .buffer = buffer,
+                      .value = 1);
     assert_ok(rnl_graph_create(context, NULL, &graph));
-    assert_status(rnl_graph_add_node(graph, RNL_AT_START,
-                                     RNL_NODE(.kind = RNL_NODE_VALUES,
-                                              .values = &write,
-                                              .value_count = 1), &node),
-                  RNL_ERROR_UNSUPPORTED);
+    assert_status(
+        rnl_graph_add_node(graph, RNL_AT_START,
+                           RNL_NODE(.kind = RNL_NODE_VALUES, .values = &write,
+                                    .value_count = 1),
+                           &node),
+        RNL_ERROR_UNSUPPORTED);
     assert_ok(rnl_graph_release(graph));
 }
 
@@ -351,28 +304,26 @@ RNL_TEST(an_old_driver_says_what_it_has_not)
                       RNL_ERROR_UNSUPPORTED);
         assert_non_null(strstr(reason, rows[i].need));
     }
-    assert_ok(rnl_function_compile(
-        context, "extern \"C\" __global__ void nothing() {}", "nothing", NULL,
-        &nothing));
-    const rnl_launch_attribute cooperative = {RNL_LAUNCH_COOPERATIVE,
-                                              {true}};
+    assert_ok(rnl_function_compile(context,
+                                   "extern \"C\" __global__ void nothing() {}",
+                                   "nothing", NULL, &nothing));
+    const rnl_launch_attribute cooperative = {RNL_LAUNCH_COOPERATIVE, {true}};
     assert_status(rnl_enqueue_function(
                       stream, nothing,
                       RNL_LAUNCH(.grid = {2}, .block = {1}, .cluster = {2}),
                       NULL),
                   RNL_ERROR_UNSUPPORTED);
-    assert_status(rnl_enqueue_function(
-                      stream, nothing,
-                      RNL_LAUNCH(.grid = {2}, .block = {1},
-                                 .attributes = &cooperative,
-                                 .attribute_count = 1),
-                      NULL),
+    assert_status(rnl_enqueue_function(stream, nothing,
+                                       RNL_LAUNCH(.grid = {2}, .block = {1},
+                                                  .attributes = &cooperative,
+                                                  .attribute_count = 1),
+                                       NULL),
                   RNL_ERROR_UNSUPPORTED);
     assert_status(rnl_enqueue_write_value32(stream, buffer, 0, 1),
                   RNL_ERROR_UNSUPPORTED);
-    assert_status(rnl_event_create(context, RNL_EVENT_OPTIONS(.promise = true),
-                                   &promise),
-                  RNL_ERROR_UNSUPPORTED);
+    assert_status(
+        rnl_event_create(context, RNL_EVENT_OPTIONS(.promise = true), &promise),
+        RNL_ERROR_UNSUPPORTED);
     // Also where others are collected before it.
     assert_ok(rnl_enqueue_fill(stream, buffer, 0, 4, 1, 4));
     assert_status(rnl_enqueue_host_function(stream, fake_count, &told),
