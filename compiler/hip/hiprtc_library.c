@@ -90,7 +90,8 @@ static int load(struct hiprtc_compilation *self)
     const char *missing = find_functions(library, &self->hiprtc);
     if (missing)
         return report(CC_LIBRARY, "hiprtc has no %s", missing);
-    // Some versions are linked with it; others look for it later.
+    // Some versions of hiprtc are linked with comgr; other versions load comgr
+    // at the first compilation.
     if (!find_comgr(library, &self->comgr) &&
         !open_comgr(self))
         return report(CC_LIBRARY,
@@ -193,7 +194,7 @@ static int write_code(const struct hiprtc_compilation *self)
     return result;
 }
 
-// One line for each name expression.
+// Writes the symbol of each name expression on a line of its own.
 static int write_names(const struct hiprtc_compilation *self)
 {
     const struct list *names = &self->job->expressions;

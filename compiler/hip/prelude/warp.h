@@ -91,7 +91,7 @@ RNL_INLINE T rnl_shfl_xor_sync(unsigned int, T value, int lanes,
 
 // --- Matches -----------------------------------------------------------------
 
-// One vote for each bit.
+// Compares the lanes' values by a ballot for each bit of the value.
 template <class T> RNL_INLINE unsigned int rnl_match(unsigned int mask, T value)
 {
     unsigned long long bits = 0;
