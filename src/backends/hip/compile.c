@@ -24,13 +24,18 @@
 // Where hipDeviceProp_t has gcnArchName, before and from 6.0 on.
 enum { ARCH_AT = 396, ARCH_AT_6 = 1160, PROPERTIES_SIZE = 4096 };
 
-void hip_target_of(int device, struct hip_target *out_target)
+static rnl_status no_memory(void)
+{
+    return fail(RNL_ERROR_OUT_OF_MEMORY, "there is no memory to compile");
+}
+
+rnl_status hip_target_of(int device, struct hip_target *out_target)
 {
     size_t at = hip.device_properties_6 ? ARCH_AT_6 : ARCH_AT;
     char *properties = mem_allocate(PROPERTIES_SIZE);
     out_target->arch[0] = '\0';
     if (!properties)
-        return;
+        return no_memory();
     int code = hip.device_properties_6
                    ? hip.device_properties_6(properties, device)
                    : hip.device_properties(properties, device);
@@ -38,6 +43,7 @@ void hip_target_of(int device, struct hip_target *out_target)
         snprintf(out_target->arch, sizeof out_target->arch, "%.255s",
                  properties + at);
     mem_release(properties, PROPERTIES_SIZE);
+    return RNL_OK;
 }
 
 // --- Identity ----------------------------------------------------------------
@@ -54,11 +60,6 @@ static rnl_status find_library(const struct hiprtc_place **out_place)
     *out_place = hiprtc_find(&reason);
     return *out_place ? RNL_OK
                       : fail(RNL_ERROR_COMPILER_UNAVAILABLE, "%s", reason);
-}
-
-static rnl_status no_memory(void)
-{
-    return fail(RNL_ERROR_OUT_OF_MEMORY, "there is no memory to compile");
 }
 
 const char *hip_compile_reason(void)

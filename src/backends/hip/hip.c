@@ -190,7 +190,9 @@ static rnl_status compiler_identity(struct context *context, char *text,
                                     size_t size, rnl_compiler_info *out_info)
 {
     struct hip_target target;
-    hip_target_of(gpu_of(context)->device, &target);
+    rnl_status status = hip_target_of(gpu_of(context)->device, &target);
+    if (status != RNL_OK)
+        return status;
     return out_info ? hip_compiler_info(&target, out_info)
                     : hip_identity(&target, text, size);
 }
@@ -200,8 +202,8 @@ static rnl_status module_compile(struct context *context,
                                  struct compiled_binary *out_binary)
 {
     struct hip_target target;
-    hip_target_of(gpu_of(context)->device, &target);
-    return hip_compile(&target, source, out_binary);
+    rnl_status status = hip_target_of(gpu_of(context)->device, &target);
+    return status == RNL_OK ? hip_compile(&target, source, out_binary) : status;
 }
 
 // --- Features ----------------------------------------------------------------

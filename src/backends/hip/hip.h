@@ -46,8 +46,8 @@ struct hip_target {
     char arch[256];  // "gfx90a:sramecc+:xnack-"
 };
 
-// The target of a device; "" if the library does not tell.
-void hip_target_of(int device, struct hip_target *out_target);
+// The target of a device; arch is "" if the library does not tell.
+rnl_status hip_target_of(int device, struct hip_target *out_target);
 
 // All that the output depends on besides the source, as text.
 rnl_status hip_identity(const struct hip_target *target, char *text,
