@@ -67,6 +67,23 @@ if(TARGET runnel-cli)
     install(TARGETS runnel-cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR}
             COMPONENT tools)
 endif()
+# Manual pages are what the program says of itself, which another processor's cannot
+# do here.
+if(TARGET runnel-cli AND NOT CMAKE_CROSSCOMPILING AND NOT RUNNEL_SANITIZE)
+    set(pages)
+    foreach(command IN ITEMS "" -info -check -compile -run -cache)
+        set(page ${PROJECT_BINARY_DIR}/manual/runnel${command}.1)
+        string(REPLACE "-" "" word "${command}")
+        add_custom_command(OUTPUT ${page}
+            COMMAND ${CMAKE_COMMAND} -DPROGRAM=$<TARGET_FILE:runnel-cli> -DCOMMAND=${word}
+                -DVERSION=${PROJECT_VERSION} -DOUTPUT=${page}
+                -P ${CMAKE_CURRENT_LIST_DIR}/RunnelManual.cmake
+            DEPENDS runnel-cli ${CMAKE_CURRENT_LIST_DIR}/RunnelManual.cmake VERBATIM)
+        list(APPEND pages ${page})
+    endforeach()
+    add_custom_target(manual ALL DEPENDS ${pages})
+    install(FILES ${pages} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT tools)
+endif()
 
 if(PROJECT_IS_TOP_LEVEL)
     include(RunnelPackage)
