@@ -10,13 +10,17 @@ import pytest
 
 pytest.importorskip("numpy")
 
-PAGE = os.path.join(os.path.dirname(__file__), "..", "..", "docs", "python.md")
+TREE = os.path.join(os.path.dirname(__file__), "..", "..")
+
+
+def blocks_of(page, languages):
+    with open(os.path.join(TREE, page), encoding="utf-8") as file:
+        return re.findall(rf"^```({languages})\n(.*?)^```", file.read(),
+                          re.MULTILINE | re.DOTALL)
 
 
 def test_the_examples_print_what_the_page_says():
-    with open(PAGE, encoding="utf-8") as file:
-        blocks = re.findall(r"^```(python|text)\n(.*?)^```", file.read(),
-                            re.MULTILINE | re.DOTALL)
+    blocks = blocks_of("docs/python.md", "python|text")
     assert len(blocks) >= 10
     names, printed = {}, ""
     for kind, text in blocks:
@@ -27,3 +31,12 @@ def test_the_examples_print_what_the_page_says():
             printed = out.getvalue()
         else:
             assert printed.strip() == text.strip()
+
+
+def test_the_example_of_the_readme_adds_a_scalar():
+    """Its kernel is the one that the page shows in C."""
+    (_, c), (_, python) = blocks_of("README.md", "c|python")[:2]
+    lines = re.findall(r'^    "(.*)\\n"', c, re.MULTILINE)
+    names = {"source": "\n".join(lines).replace('\\"', '"')}
+    exec(compile(python, "README.md", "exec"), names)
+    assert (names["vector"] == 20).all()
