@@ -26,7 +26,8 @@
 //              succeeds and does nothing.
 //   Threads    Every call may be made from any thread at any time, except from
 //              inside a host function, a native kernel, a deleter or a log
-//              callback (RNL_ERROR_NOT_PERMITTED). A call that meets
+//              callback (RNL_ERROR_NOT_PERMITTED). Host functions, destroy
+//              functions and deleters may release objects. A call that meets
 //              another thread's last release of its object works or
 //              returns RNL_ERROR_INVALID_HANDLE.
 //   Strings    UTF-8, zero-terminated. Input strings are copied unless a field

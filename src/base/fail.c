@@ -1,6 +1,7 @@
 #include "base/fail.h"
 
 #include "base/asymmetric_fence.h"
+#include "base/check.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "base/thread.h"
@@ -342,6 +343,32 @@ rnl_status fail_with(const rnl_error *details)
 
 // Once in a thread: after leaving the list, a thread that calls again might end
 // unnoticed.
+rnl_status enter_release_or_refuse(const char *function)
+{
+    if ((thread_state.callback_depth & ~THREAD_NEW) !=
+        thread_state.release_depth)
+        return enter_first_or_refuse(function);
+    thread_is_visited();
+    thread_state.callback_depth &= ~THREAD_NEW;
+    thread_state.function = function;
+    return RNL_OK;
+}
+
+const char *releasing_callback_begin(void)
+{
+    ASSERT(!lock_any_is_held());
+    thread_state.release_depth++;
+    callback_begin();
+    return thread_state.function;
+}
+
+void releasing_callback_end(const char *function)
+{
+    callback_end();
+    thread_state.release_depth--;
+    thread_state.function = function;  // the call around goes on
+}
+
 rnl_status enter_first_or_refuse(const char *function)
 {
     const char *around = thread_state.function;

@@ -16,6 +16,7 @@ struct thread_state {
     const char *function;   // the public function being called
     unsigned callback_depth;// inside host functions, native kernels, deleters;
                             // THREAD_NEW besides
+    unsigned release_depth; // of these, inside those that may release
     bool end_noticed;       // its end will empty the cache
     _Atomic bool
         uses_hazards;  // other threads see its hazard pointers without a fence
@@ -40,15 +41,27 @@ struct thread_state {
 extern _Thread_local struct thread_state thread_state
     __attribute__((tls_model("initial-exec")));
 
-// First statement of every public call that callbacks may not make.
+// First statement of every public call that no callback may make.
 #define ENTER() enter_call(__func__)
 
+// The same of calls that release: some callbacks may make them.
+#define ENTER_RELEASE() enter_release(__func__)
+
 rnl_status enter_first_or_refuse(const char *function);
+rnl_status enter_release_or_refuse(const char *function);
 
 static inline rnl_status enter_call(const char *function)
 {
     if (__builtin_expect(thread_state.callback_depth != 0, 0))
         return enter_first_or_refuse(function);
+    thread_state.function = function;
+    return RNL_OK;
+}
+
+static inline rnl_status enter_release(const char *function)
+{
+    if (__builtin_expect(thread_state.callback_depth != 0, 0))
+        return enter_release_or_refuse(function);
     thread_state.function = function;
     return RNL_OK;
 }
@@ -62,6 +75,12 @@ static inline void callback_end(void)
 {
     thread_state.callback_depth--;
 }
+
+// The same around a host function, a destroy function or a deleter, which may
+// release objects and may wait: the thread holds no lock. The end gets what
+// the begin returned.
+const char *releasing_callback_begin(void);
+void releasing_callback_end(const char *function);
 
 // Whether threads_visit visits this thread and asymmetric_fence_heavy reaches
 // it: nearly always, and the same during a call.

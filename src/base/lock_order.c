@@ -59,6 +59,11 @@ void lock_order_given(struct lock_order *order)
     atomic_store_explicit(&order->owner, NULL, memory_order_relaxed);
 }
 
+bool lock_any_is_held(void)
+{
+    return newest != NULL;
+}
+
 bool lock_is_held(const struct lock *lock)
 {
     return is_own(&lock->order);

@@ -39,6 +39,7 @@ static inline void lock_set_rank(struct lock *lock, enum lock_rank rank)
 
 // By this thread. For ASSERT: only builds with RUNNEL_CHECKS know.
 bool lock_is_held(const struct lock *lock);
+bool lock_any_is_held(void);
 
 // Between two looks at what another thread is about to do.
 static inline void spin_once(unsigned *tries)

@@ -221,7 +221,7 @@ rnl_status rnl_context_retain(rnl_context handle)
 
 rnl_status rnl_context_release(rnl_context handle)
 {
-    rnl_status status = ENTER();
+    rnl_status status = ENTER_RELEASE();
     if (status != RNL_OK || !handle)
         return status;
     struct object *object = object_find_ref(handle, OBJECT_CONTEXT);

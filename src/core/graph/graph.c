@@ -285,7 +285,7 @@ rnl_status rnl_graph_retain(rnl_graph graph)
 
 rnl_status rnl_graph_release(rnl_graph handle)
 {
-    rnl_status status = ENTER();
+    rnl_status status = ENTER_RELEASE();
     if (status != RNL_OK)
         return status;
     struct object *object = object_find_ref(handle, OBJECT_GRAPH);

@@ -94,7 +94,7 @@ rnl_status rnl_graph_exec_retain(rnl_graph_exec exec)
 
 rnl_status rnl_graph_exec_release(rnl_graph_exec exec)
 {
-    rnl_status status = ENTER();
+    rnl_status status = ENTER_RELEASE();
     return status ? status : object_release(exec, OBJECT_GRAPH_EXEC, "exec");
 }
 

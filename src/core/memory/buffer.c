@@ -22,9 +22,9 @@ static struct object_class buffer_class;
 
 static void run_deleter(struct buffer *buffer)
 {
-    callback_begin();
+    const char *around = releasing_callback_begin();
     buffer->deleter(buffer->memory.device, buffer->size, buffer->user_data);
-    callback_end();
+    releasing_callback_end(around);
 }
 
 static void buffer_finish(struct object *object)
@@ -443,7 +443,7 @@ static inline uint64_t take_and_note(struct object *object, rnl_buffer handle)
 
 rnl_status rnl_buffer_release(rnl_buffer handle)
 {
-    rnl_status status = ENTER();
+    rnl_status status = ENTER_RELEASE();
     if (status != RNL_OK || !handle)
         return status;
     struct object *object = object_find(handle, OBJECT_BUFFER);

@@ -606,7 +606,7 @@ rnl_status rnl_function_retain(rnl_function function)
 
 rnl_status rnl_function_release(rnl_function function)
 {
-    rnl_status status = ENTER();
+    rnl_status status = ENTER_RELEASE();
     return status ? status
                   : object_release(function, OBJECT_FUNCTION, "function");
 }

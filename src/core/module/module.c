@@ -403,7 +403,7 @@ rnl_status rnl_module_retain(rnl_module module)
 
 rnl_status rnl_module_release(rnl_module module)
 {
-    rnl_status status = ENTER();
+    rnl_status status = ENTER_RELEASE();
     if (status != RNL_OK)
         return status;
     return object_release(module, OBJECT_MODULE, "module");

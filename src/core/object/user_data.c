@@ -15,9 +15,9 @@ static void user_data_finish(struct object *object)
     struct user_data *user = (struct user_data *)object;
     if (!user->destroy)
         return;
-    callback_begin();
+    const char *around = releasing_callback_begin();
     user->destroy(user->pointer);
-    callback_end();
+    releasing_callback_end(around);
 }
 
 static struct object_class user_data_class = {

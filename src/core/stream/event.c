@@ -123,7 +123,7 @@ static rnl_status release_promise(rnl_event handle)
 rnl_status rnl_event_release(rnl_event event)
 {
     bool last;
-    rnl_status status = ENTER();
+    rnl_status status = ENTER_RELEASE();
     if (status != RNL_OK || !event)
         return status;
     struct object *object = object_find(event, OBJECT_EVENT);

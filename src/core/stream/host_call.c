@@ -17,9 +17,9 @@ rnl_status host_function_call(const struct op_host *host, rnl_status status)
 {
     struct host_run run = {.failed = false}, *outer = current;
     current = &run;
-    callback_begin();
+    const char *around = releasing_callback_begin();
     host->function(status, host->user_data);
-    callback_end();
+    releasing_callback_end(around);
     current = outer;
     return run.failed ? fail(RNL_ERROR_LAUNCH_FAILED, "%s", run.message)
                       : RNL_OK;

@@ -311,7 +311,7 @@ static rnl_status refuse_default(void)
 // reference.
 rnl_status rnl_stream_release(rnl_stream handle)
 {
-    rnl_status status = ENTER();
+    rnl_status status = ENTER_RELEASE();
     if (status != RNL_OK || !handle)
         return status;
     bool last = false;

@@ -106,9 +106,9 @@ static void call_deleter(const struct gpu_context *gpu)
 {
     if (!gpu->deleter)
         return;
-    callback_begin();
+    const char *around = releasing_callback_begin();
     gpu->deleter(gpu->handle, 0, gpu->user_data);
-    callback_end();
+    releasing_callback_end(around);
 }
 
 static void call_deleters(struct rest *rest)
