@@ -23,7 +23,8 @@ struct DLManagedTensorVersioned;  // of <dlpack/dlpack.h>
 typedef struct rnl_dlpack_import {
     size_t struct_size;
     bool read_only;     // nothing will write to the buffer, which Runnel does
-                        // not check; without it a read-only tensor is refused
+                        // not check; tensors of it are read-only. Without it
+                        // a read-only tensor is refused
     const char *label;  // shown in errors and logs; copied
 } rnl_dlpack_import;
 
@@ -47,8 +48,9 @@ RNL_BEGIN_DECLS
 // Runnel has it, the tensor's element. RNL_ERROR_UNSUPPORTED for another major
 // version, for memory that kernels of the context do not reach (such as that of
 // another GPU), and for elements that are no whole bytes.
-// RNL_ERROR_INVALID_ARGUMENT for strides other than those of packed rows, and
-// for a read-only tensor without `read_only`. RNL_ERROR_OUT_OF_RANGE for more
+// RNL_ERROR_INVALID_ARGUMENT for strides other than those of packed rows, for
+// an address to which the elements are not aligned, and for a read-only tensor
+// without `read_only`. RNL_ERROR_OUT_OF_RANGE for more
 // bytes than there are addresses. Does not block.
 RNL_API rnl_status
 rnl_buffer_from_dlpack(rnl_context context,
@@ -59,7 +61,8 @@ rnl_buffer_from_dlpack(rnl_context context,
 // Makes a tensor of a buffer, or of a slice, from its first byte on. The caller
 // passes it on, or calls its deleter. RNL_ERROR_OUT_OF_RANGE for a shape that
 // needs more bytes than the buffer has, RNL_ERROR_INVALID_ARGUMENT for one that
-// is negative. Does not block.
+// is negative and for an address to which the elements are not aligned. Does
+// not block.
 RNL_API rnl_status
 rnl_buffer_to_dlpack(rnl_buffer buffer, const rnl_dlpack_export *options,
                      struct DLManagedTensorVersioned **out_tensor);

@@ -22,7 +22,8 @@ static const char *advice_of(rnl_status status)
     case RNL_ERROR_TIMED_OUT:
         return "wait again, or end the work with rnl_stream_cancel";
     case RNL_ERROR_NOT_PERMITTED:
-        return "return from the callback, and call Runnel behind it";
+        return "call it outside of callbacks; rnl_host_function_fail inside a "
+               "host function";
     case RNL_ERROR_FORKED:
         return "open a context of its own in the child process";
     case RNL_ERROR_ARGUMENT_MISMATCH:

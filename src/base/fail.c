@@ -58,21 +58,12 @@ static struct failure_text *last(void)
     return own[at];
 }
 
-// Ends a text that was cut with dots, not in the middle of a character.
-static void end_cut(char *store, size_t size)
-{
-    size_t cut = size - 4;
-    while (cut > 0 && ((unsigned char)store[cut] & 0xC0) == 0x80)
-        cut--;
-    memcpy(store + cut, "...", 4);
-}
-
 static void format_into(char *store, size_t size, const char *format,
                         va_list arguments)
 {
     int length = vsnprintf(store, size, format, arguments);
     if (length >= 0 && (size_t)length >= size)
-        end_cut(store, size);
+        text_end_cut(store, size);
 }
 
 static const char *keep(char *store, size_t size, const char *text)
@@ -82,7 +73,7 @@ static const char *keep(char *store, size_t size, const char *text)
     size_t length = strlen(text);
     memcpy(store, text, length < size ? length + 1 : size);
     if (length >= size)
-        end_cut(store, size);
+        text_end_cut(store, size);
     return store;
 }
 

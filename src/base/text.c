@@ -68,3 +68,11 @@ void text_finish(struct text *text)
     mem_release(text->data, text->capacity);
     *text = (struct text){0};
 }
+
+void text_end_cut(char *store, size_t size)
+{
+    size_t cut = size - 4;
+    while (cut > 0 && ((unsigned char)store[cut] & 0xC0) == 0x80)
+        cut--;
+    memcpy(store + cut, "...", 4);
+}

@@ -20,5 +20,9 @@ const char *text_get(const struct text *text);
 // "error:", else the first. Returns the length, at most 512.
 int text_first_error(const char *log, const char **out_line);
 
+// Ends a text that filled `store` and was cut with dots, not in the middle of a
+// character.
+void text_end_cut(char *store, size_t size);
+
 // Frees and empties the text.
 void text_finish(struct text *text);

@@ -257,8 +257,39 @@ RNL_TEST(a_read_only_tensor_is_taken_when_nobody_writes)
     from.flags = 1 | 2;  // read-only, copied
     expect_ok(rnl_buffer_from_dlpack(
         suite_context(), &from, RNL_DLPACK_IMPORT(.read_only = true), &buffer));
+    rnl_buffer slice = NULL;
+    expect_ok(rnl_buffer_slice(buffer, 8, 8, &slice));
+    for (int i = 0; i < 2; i++) {
+        managed *again = NULL;
+        expect_ok(rnl_buffer_to_dlpack(i ? slice : buffer, NULL, &again));
+        assert_int_equal(again->flags, 1);
+        again->deleter(again);
+    }
+    expect_ok(rnl_buffer_release(slice));
     expect_ok(rnl_buffer_release(buffer));
     assert_int_equal(deletions, 1);
+}
+
+RNL_TEST(elements_of_a_tensor_are_aligned)
+{
+    need_cpu();
+    managed from = make(), *made = NULL;
+    rnl_buffer buffer = NULL, slice = NULL;
+    from.t.byte_offset = 2;
+    from.t.shape[0] = 1;
+    expect_error(import(&from, &buffer), RNL_ERROR_INVALID_ARGUMENT, "tensor");
+    from.t.byte_offset = 4;
+    expect_ok(import(&from, &buffer));
+    expect_ok(rnl_buffer_slice(buffer, 2, 8, &slice));
+    expect_error(
+        rnl_buffer_to_dlpack(
+            slice, RNL_DLPACK_EXPORT(.element = RNL_ELEMENT_FLOAT32), &made),
+        RNL_ERROR_INVALID_ARGUMENT, "options.element");
+    expect_ok(rnl_buffer_to_dlpack(
+        slice, RNL_DLPACK_EXPORT(.element = RNL_ELEMENT_FLOAT16), &made));
+    made->deleter(made);
+    expect_ok(rnl_buffer_release(slice));
+    expect_ok(rnl_buffer_release(buffer));
 }
 
 // --- To tensors ------------------------------------------------------------
@@ -318,7 +349,12 @@ RNL_TEST(elements_of_a_tensor_are_the_buffers_or_those_asked_for)
     assert_int_equal(made->t.bits, 16);
     assert_int_equal(made->t.shape[0], 5);
     made->deleter(made);
-    const int64_t none = 0;
+    // The product of the lengths beside the 0 is no int64_t.
+    const int64_t none = 0, empty[] = {0, INT64_MAX, INT64_MAX};
+    made = export(buffer, RNL_DLPACK_EXPORT(.shape = empty, .axis_count = 3));
+    assert_int_equal(made->t.strides[0], 1);
+    assert_int_equal(made->t.shape[2], INT64_MAX);
+    made->deleter(made);
     made = export(buffer, RNL_DLPACK_EXPORT(.shape = &none));
     assert_int_equal(made->t.ndim, 0);
     made->deleter(made);

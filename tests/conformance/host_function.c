@@ -401,6 +401,27 @@ RNL_TEST(a_host_function_of_a_graph_can_fail_the_stream)
     expect_ok(rnl_graph_release(graph));
 }
 
+static void refuse_at_length(rnl_status status, void *user_data)
+{
+    (void)status, (void)user_data;
+    char message[2000] = "";
+    for (size_t i = 0; i < sizeof message - 2; i += 2)
+        memcpy(message + i, "\xC3\xA4", 3);  // a letter of two bytes
+    rnl_host_function_fail(message);
+}
+
+RNL_TEST(a_long_reason_is_cut_between_letters)
+{
+    rnl_stream stream = suite_new_stream();
+    expect_ok(rnl_enqueue_host_function(stream, refuse_at_length, NULL));
+    expect_error(rnl_stream_synchronize(stream, RNL_FOREVER),
+                 RNL_ERROR_LAUNCH_FAILED, NULL);
+    const char *dots = strstr(rnl_last_error()->message, "\xC3\xA4...");
+    assert_non_null(dots);
+    expect_ok(rnl_stream_reset_and_wait(stream));
+    expect_ok(rnl_stream_release(stream));
+}
+
 RNL_TEST(only_a_host_function_fails_a_stream)
 {
     expect_error(rnl_host_function_fail("nobody asked"),

@@ -1,6 +1,6 @@
 // Every public function inside a callback: a host function, a native kernel and
-// a deleter. Each call is refused, says its name, and writes no result; but host
-// functions and deleters may release.
+// a deleter. Each call is refused, says its name, and writes no result; but
+// host functions and deleters may release.
 #include "handles.h"
 
 #include <stdio.h>

@@ -199,6 +199,12 @@ RNL_TEST(the_first_object_that_fits_is_loaded)
                    &module));
     assert_int_equal(result_of(module), 4);
     expect_ok(rnl_module_release(module));
+    // A fault of the source shows where an object is loaded, too.
+    expect_error(load(RNL_EMBEDDED(.name = "in.cu", .source = KERNEL("4"),
+                                   .header_count = 5, .objects = objects,
+                                   .object_count = 2),
+                      &module),
+                 RNL_ERROR_INVALID_ARGUMENT, NULL);
     expect_ok(rnl_module_release(made));
 }
 

@@ -18,6 +18,7 @@ for command in '' info check compile run cache; do
     cmp "$work/help" "$work/page"
     if command -v groff >/dev/null; then
         groff -man -ww -z "$page" 2>"$work/warnings"
-        ! grep . "$work/warnings"
+        cat "$work/warnings"
+        [ ! -s "$work/warnings" ]
     fi
 done

@@ -311,7 +311,8 @@ rnl_status rnl_enqueue_buffer_create(rnl_stream handle, size_t size,
 }
 
 rnl_status buffer_wrap(struct context *context, void *pointer, size_t size,
-                       const rnl_wrap_options *given, rnl_buffer *out_buffer)
+                       const rnl_wrap_options *given, bool read_only,
+                       rnl_buffer *out_buffer)
 {
     rnl_wrap_options options;
     rnl_status status =
@@ -332,6 +333,7 @@ rnl_status buffer_wrap(struct context *context, void *pointer, size_t size,
         options.kind != RNL_MEMORY_DEVICE || !context->backend->accelerator;
     buffer->memory = (struct memory){pointer, host ? pointer : NULL, 0};
     buffer->element = options.element;
+    buffer->read_only = read_only;
     buffer->borrowed = !options.deleter;
     buffer->deleter = options.deleter;
     buffer->user_data = options.user_data;
@@ -349,7 +351,7 @@ rnl_status rnl_buffer_wrap(rnl_context handle, void *pointer, size_t size,
         (status = check_context(handle, "context", &context)) ||
         (size > 0 && (status = check_pointer(pointer, "pointer"))))
         return status;
-    return buffer_wrap(context, pointer, size, options, out_buffer);
+    return buffer_wrap(context, pointer, size, options, false, out_buffer);
 }
 
 rnl_status buffer_borrow(struct context *context, struct memory memory,
@@ -396,6 +398,7 @@ static rnl_status slice(struct buffer *parent, rnl_buffer handle, size_t offset,
         return status;
     slice->parent = handle;
     slice->element = parent->element;
+    slice->read_only = parent->read_only;
     *out_slice = object_publish(&slice->object);
     return RNL_OK;
 }

@@ -18,7 +18,8 @@ rnl_status buffer_borrow(struct context *context, struct memory memory,
 
 // A buffer, published, of memory that Runnel did not allocate.
 rnl_status buffer_wrap(struct context *context, void *pointer, size_t size,
-                       const rnl_wrap_options *options, rnl_buffer *out_buffer);
+                       const rnl_wrap_options *options, bool read_only,
+                       rnl_buffer *out_buffer);
 
 // A buffer for a graph, not yet published.
 rnl_status make_graph_buffer(struct context *context, size_t size,

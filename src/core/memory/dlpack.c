@@ -131,6 +131,21 @@ static rnl_status check_strides(const struct dlpack_tensor *tensor)
     return RNL_OK;
 }
 
+// As C aligns numbers of that size: complex ones as their parts.
+static rnl_status check_alignment(const void *data, unsigned bits,
+                                  const char *parameter)
+{
+    unsigned size = bits / 8, alignment = size & -size;
+    if (alignment > 8)
+        alignment = 8;
+    return (uintptr_t)data % alignment == 0
+               ? RNL_OK
+               : fail_at(RNL_ERROR_INVALID_ARGUMENT, parameter,
+                         "elements of %u bytes begin at %p, which is no "
+                         "multiple of %u: copy them to one that is",
+                         size, data, alignment);
+}
+
 static rnl_status check_type(const struct dlpack_type *type,
                              size_t *out_element_size)
 {
@@ -222,8 +237,12 @@ static rnl_status import(struct context *context,
     wrap.label = options.label;
     wrap.element = element_of(&tensor->type);
     char *data = tensor->data;
-    return buffer_wrap(context, data ? data + tensor->byte_offset : NULL, size,
-                       &wrap, out_buffer);
+    if (data)
+        data += tensor->byte_offset;
+    status = check_alignment(data, tensor->type.bits, "tensor");
+    return status == RNL_OK ? buffer_wrap(context, data, size, &wrap,
+                                          options.read_only, out_buffer)
+                            : status;
 }
 
 rnl_status rnl_buffer_from_dlpack(rnl_context handle,
@@ -323,7 +342,11 @@ static rnl_status read_asked(const struct buffer *buffer,
         return fail_at(RNL_ERROR_INVALID_ARGUMENT, "options.axis_count",
                        "%zu axes are asked for where at most %d are possible",
                        asked->axis_count, AXES_MOST);
-    return check_bytes(buffer, asked);
+    status = check_bytes(buffer, asked);
+    return status == RNL_OK
+               ? check_alignment(buffer->memory.device,
+                                 types[asked->element].bits, "options.element")
+               : status;
 }
 
 static void fill_tensor(struct exported *exported,
@@ -343,11 +366,15 @@ static void fill_tensor(struct exported *exported,
         .shape = exported->axes,
         .strides = exported->axes + count,
     };
+    bool empty = false;
+    for (size_t i = 0; i < count; i++)
+        empty |= asked->shape[i] == 0;
+    // Lengths beside a 0 may have a product without bounds.
     int64_t packed = 1;
     for (size_t i = count; i-- > 0;) {
         tensor->shape[i] = asked->shape[i];
         tensor->strides[i] = packed;
-        packed *= asked->shape[i] > 0 ? asked->shape[i] : 1;
+        packed *= empty ? 1 : asked->shape[i];
     }
 }
 
@@ -373,7 +400,8 @@ static rnl_status export(struct buffer *buffer, const rnl_dlpack_export *given,
         .major = DLPACK_MAJOR,
         .minor = DLPACK_MINOR,
         .deleter = end_exported,
-        .flags = options.read_only ? DLPACK_READ_ONLY : 0,
+        .flags =
+            options.read_only || buffer->read_only ? DLPACK_READ_ONLY : 0,
     };
     exported->buffer = buffer;
     exported->process = getpid();

@@ -37,8 +37,9 @@ static const char *name_of(const rnl_embedded *embedded)
     return embedded->name && embedded->name[0] ? embedded->name : "kernel.cu";
 }
 
-static rnl_status compile(rnl_context context, const rnl_embedded *embedded,
-                          rnl_module *out_module)
+static rnl_status read_source(const rnl_embedded *embedded,
+                              rnl_module_options *out_options,
+                              struct source *out_source)
 {
     rnl_module_options options = {
         .struct_size = sizeof options,
@@ -51,13 +52,7 @@ static rnl_status compile(rnl_context context, const rnl_embedded *embedded,
         .name_expression_count = embedded->name_expression_count,
         .label = embedded->name,
     };
-    rnl_module_options read;
-    struct source source;
-    rnl_status status =
-        source_check(embedded->source, &options, &read, &source);
-    return status == RNL_OK
-               ? module_compile_source(context, &source, out_module)
-               : status;
+    return source_check(embedded->source, &options, out_options, out_source);
 }
 
 // The failure just recorded is why the last object does not load.
@@ -76,11 +71,19 @@ static rnl_status refuse_objects(const rnl_embedded *embedded)
     return RNL_ERROR_INVALID_BINARY;
 }
 
-// The first object that fits the device, else the source.
+// The first object that fits the device, else the source. The source is checked
+// first, so that a fault in it shows on every machine.
 static rnl_status load(rnl_context context, const rnl_embedded *embedded,
                        rnl_module *out_module)
 {
-    rnl_status status = RNL_ERROR_INVALID_BINARY;
+    rnl_module_options options;
+    struct source source;
+    rnl_status status = embedded->source
+                            ? read_source(embedded, &options, &source)
+                            : RNL_OK;
+    if (status != RNL_OK)
+        return status;
+    status = RNL_ERROR_INVALID_BINARY;
     for (size_t i = 0;
          status == RNL_ERROR_INVALID_BINARY && i < embedded->object_count;
          i++) {
@@ -90,8 +93,9 @@ static rnl_status load(rnl_context context, const rnl_embedded *embedded,
     }
     if (status != RNL_ERROR_INVALID_BINARY)
         return status;
-    return embedded->source ? compile(context, embedded, out_module)
-                            : refuse_objects(embedded);
+    return embedded->source
+               ? module_compile_source(context, &source, out_module)
+               : refuse_objects(embedded);
 }
 
 rnl_status rnl_module_load_embedded(rnl_context context,

@@ -20,6 +20,7 @@ struct buffer {
     size_t size;
     struct memory memory;
     bool borrowed;                 // not ours to free
+    bool read_only;                // and tensors of it say so
     rnl_deleter_fn deleter;
     void *user_data;
     struct object *owner;          // referenced: a slice's whole, or the module

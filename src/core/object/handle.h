@@ -75,8 +75,8 @@ rnl_status object_refuse(const void *handle, enum object_kind kind,
 // A public call protects the objects of these kinds that it found, by a hazard
 // pointer, until it ends. Each hazard pointer protects one object. The
 // library's own threads protect nothing, and no call protects anything while it
-// runs the caller's code, unless that code may not call the library. Code that may
-// release finds objects in the same lookups: a call goes on behind it with
+// runs the caller's code, unless that code may not call the library. Code that
+// may release finds objects in the same lookups: a call goes on behind it with
 // references alone.
 
 enum hazard {

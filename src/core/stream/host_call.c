@@ -1,4 +1,5 @@
 // Calls host functions, and lets a host function fail its stream.
+#include "base/text.h"
 #include "core/object/check.h"
 #include "core/object/object.h"
 #include "core/stream/op.h"
@@ -40,8 +41,10 @@ rnl_status rnl_host_function_fail(const char *message)
     if (!message)
         return fail_at(RNL_ERROR_INVALID_ARGUMENT, "message",
                        "'message' is NULL");
-    if (!run->failed)
-        snprintf(run->message, sizeof run->message, "%s", message);
+    if (!run->failed &&
+        snprintf(run->message, sizeof run->message, "%s", message) >=
+            (int)sizeof run->message)
+        text_end_cut(run->message, sizeof run->message);
     run->failed = true;
     return RNL_OK;
 }
