@@ -673,6 +673,9 @@ rnl_status queue_wait(struct queue *queue, uint64_t sequence,
     bool idly = policy == RNL_SYNC_BLOCKING;
     // Work of unknown length is not started by a thread with a time limit.
     bool helps = deadline == RNL_FOREVER && !idly;
+    // Small work waits for this thread's help, which does not come.
+    if (!helps && !is_done(queue, sequence))
+        pool_nudge(stream_pool(queue->stream));
     while (!is_done(queue, sequence)) {
         if (helps && help(queue, sequence))
             continue;
