@@ -1,5 +1,6 @@
 """Kernels that take arrays: runnel.kernel."""
 
+import os
 import sys
 import threading
 from collections.abc import Mapping, Sequence
@@ -18,6 +19,17 @@ def current_context() -> _core.Context:
         if _context is None:
             _context = _core.Context()
         return _context
+
+
+def _forget_context() -> None:
+    """In the child of a fork the lock may be held by a thread that is not there,
+    and the context is the parent's."""
+    global _lock, _context
+    _lock = threading.Lock()
+    _context = None
+
+
+os.register_at_fork(after_in_child=_forget_context)
 
 
 def _host_view(value: Any) -> memoryview | None:

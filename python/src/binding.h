@@ -134,8 +134,6 @@ int to_graph(PyObject *object, void *out);     // PyObject *, borrowed
 int to_exec(PyObject *object, void *out);
 int to_node(PyObject *object, void *out);     // rnl_node
 int to_timeout(PyObject *object, void *out);  // None or seconds: uint64_t ns
-// The arguments of synchronize(timeout=None).
-bool read_timeout(PyObject *args, PyObject *kwargs, uint64_t *out);
 int to_size(PyObject *object, void *out);     // None: RNL_WHOLE
 int to_dim3(PyObject *object, void *out);     // int or up to 3 of them
 int to_address(PyObject *object, void *out);  // int: void *
@@ -145,11 +143,11 @@ bool writable(const struct buffer_wrapper *buffer, const char *what);
 // --- Borrowed memory ---------------------------------------------------------
 
 // What keeps memory of another owner alive while the library uses it: one of
-// `view`, `object`, `run` and `release`.
+// `views`, `object`, `run` and `release`.
 struct keeper {
     struct keeper *next;
-    Py_buffer view;
-    bool has_view;
+    Py_buffer views[2];
+    unsigned view_count;
     PyObject *object;
     void (*run)(void *data);
     void *data;
@@ -166,10 +164,44 @@ void keeper_retire_memory(void *pointer, size_t size, void *keeper);
 rnl_status release_or_retire(release_fn release, void *handle);
 // Lets go of all that was retired.
 void keepers_collect(void);
-int keepers_start(PyObject *module);
-// Whether a library's thread may take the GIL; pairs with host_call_end.
-bool host_call_begin(void);
-void host_call_end(void);
+
+// --- The interpreter ---------------------------------------------------------
+
+// Makes this interpreter the one that uses the library.
+bool interpreter_take(PyObject *module);
+bool on_main_thread(void);
+// Has the interpreter call a function soon; false where it takes no calls.
+bool call_when_possible(int (*function)(void *));
+
+struct host_call_scope {
+    PyGILState_STATE state;
+    unsigned forks;
+};
+
+// Takes the GIL on a thread of the library; false when the interpreter has
+// ended. Pairs with host_call_end.
+bool host_call_begin(struct host_call_scope *out);
+// Does not return in the child of a fork that the function made.
+void host_call_returned(const struct host_call_scope *scope);
+void host_call_end(const struct host_call_scope *scope);
+
+// --- Waits -------------------------------------------------------------------
+
+typedef rnl_status (*wait_fn)(void *handle, uint64_t timeout_ns);
+
+// Waits without the GIL, and lets signals through meanwhile; false when a
+// signal's handler raised. Work that other threads add in between may be waited
+// for as well.
+bool wait_for(wait_fn wait, void *handle, uint64_t timeout_ns,
+              rnl_status *out_status);
+rnl_status context_wait(void *context, uint64_t timeout_ns);
+rnl_status stream_wait(void *stream, uint64_t timeout_ns);
+rnl_status event_wait(void *event, uint64_t timeout_ns);
+// The method synchronize(timeout=None); lets go of what was retired.
+PyObject *synchronize(wait_fn wait, PyObject *self, PyObject *args,
+                      PyObject *kwargs);
+// Waits before a call that cannot be ended; false as with wait_for.
+bool stream_idle(rnl_stream stream);
 
 // --- Buffers and arrays ------------------------------------------------------
 
@@ -232,7 +264,7 @@ PyObject *enqueue_host_function(PyObject *self, PyObject *args,
 bool host_function_read(PyObject *function, PyObject *arguments, bool always,
                         rnl_host_fn *out_function, struct keeper **out_keeper);
 // Keeps `keeper` until the stream got so far; takes it over in any case.
-rnl_status keep_until_here(rnl_stream stream, struct keeper *keeper);
+bool keep_until_here(rnl_stream stream, struct keeper *keeper);
 
 // --- Copies, fills and graphs ------------------------------------------------
 

@@ -344,13 +344,7 @@ static PyGetSetDef context_fields[] = {
 static PyObject *context_synchronize(PyObject *self, PyObject *args,
                                      PyObject *kwargs)
 {
-    uint64_t timeout;
-    rnl_status status;
-    if (!read_timeout(args, kwargs, &timeout))
-        return NULL;
-    CALL_UNLOCKED(status, rnl_context_synchronize(handle_of(self), timeout));
-    keepers_collect();
-    return none_or_error(status);
+    return synchronize(context_wait, self, args, kwargs);
 }
 
 static PyObject *context_reason(PyObject *self, PyObject *args)
@@ -458,11 +452,13 @@ static PyObject *context_compiler(PyObject *self, PyObject *ignored)
 static PyObject *context_repr(PyObject *self)
 {
     int index;
-    const char *api = handle_of(self) ? context_api(self, &index) : NULL;
+    if (!handle_of(self))
+        return PyUnicode_FromString("<runnel.Context, released>");
+    const char *api = context_api(self, &index);
     if (api)
         return PyUnicode_FromFormat("<runnel.Context %s:%d>", api, index);
     PyErr_Clear();
-    return PyUnicode_FromString("<runnel.Context, released>");
+    return PyUnicode_FromString("<runnel.Context, of the parent process>");
 }
 
 static PyMethodDef context_methods[] = {

@@ -136,9 +136,9 @@ static PyObject *from_view(PyObject *context, PyObject *object)
     struct keeper *keeper = keeper_create();
     if (!keeper)
         return NULL;
-    keeper->has_view =
-        PyObject_GetBuffer(object, &keeper->view, PyBUF_FULL_RO) == 0;
-    if (keeper->has_view && read_view(&keeper->view, &array))
+    keeper->view_count =
+        PyObject_GetBuffer(object, keeper->views, PyBUF_FULL_RO) == 0;
+    if (keeper->view_count && read_view(keeper->views, &array))
         return make_buffer(context, &array, keeper);
     keeper_free(keeper);
     return NULL;
@@ -259,10 +259,7 @@ static PyObject *from_capsule(PyObject *context, PyObject *capsule)
         array.readonly = versioned && (newer->flags & DL_READ_ONLY);
         return make_buffer(context, &array, keeper);
     }
-    PyObject *type, *value, *traceback;
-    PyErr_Fetch(&type, &value, &traceback);
     keeper_free(keeper);
-    PyErr_Restore(type, value, traceback);
     return NULL;
 }
 
@@ -386,14 +383,15 @@ static bool wait_for_producer(PyObject *context, PyObject *interface)
         status = rnl_context_default_stream(handle, &own);
         if (status == RNL_OK)
             CALL_UNLOCKED(status, rnl_enqueue_wait_stream(own, borrowed));
-        if (status == RNL_OK)
-            CALL_UNLOCKED(status,
-                          rnl_stream_synchronize(borrowed, RNL_FOREVER));
+        bool waited = status != RNL_OK ||
+                      wait_for(stream_wait, borrowed, RNL_FOREVER, &status);
+        if (waited && status != RNL_OK)
+            raise_error(status);
         rnl_stream_release(borrowed);
-    }
-    if (status != RNL_OK)
+    } else {
         raise_error(status);
-    return status == RNL_OK;
+    }
+    return !PyErr_Occurred();
 }
 
 static PyObject *from_interface(PyObject *context, PyObject *object)

@@ -141,8 +141,8 @@ static PyObject *export(PyObject *object, bool versioned, bool copied)
 static bool wait_here(PyObject *context)
 {
     rnl_status status;
-    CALL_UNLOCKED(status,
-                  rnl_context_synchronize(handle_of(context), RNL_FOREVER));
+    if (!wait_for(context_wait, handle_of(context), RNL_FOREVER, &status))
+        return false;
     if (status != RNL_OK)
         raise_error(status);
     return status == RNL_OK;
@@ -203,11 +203,15 @@ static PyObject *copy_of(PyObject *object)
 {
     struct buffer_wrapper *self = (struct buffer_wrapper *)object;
     PyObject *context = context_of(object);
+    rnl_buffer_info info = {.struct_size = sizeof info};
     rnl_buffer_options options = {.struct_size = sizeof options,
                                   .element = self->layout.element};
     rnl_buffer copy;
     rnl_stream stream;
-    rnl_status status = rnl_context_default_stream(handle_of(context), &stream);
+    rnl_status status = rnl_buffer_get_info(handle_of(object), &info);
+    options.kind = info.kind;
+    if (status == RNL_OK)
+        status = rnl_context_default_stream(handle_of(context), &stream);
     if (status == RNL_OK)
         status =
             rnl_buffer_create(handle_of(context), self->size, &options, &copy);
@@ -215,17 +219,17 @@ static PyObject *copy_of(PyObject *object)
         return raise_error(status);
     PyObject *result = buffer_make(copy, context, &self->layout, self->shape,
                                    self->dimensions, false);
-    if (!result || !wait_here(context)) {
-        Py_XDECREF(result);
-        return NULL;
+    bool good = result && wait_here(context);
+    if (good) {
+        CALL_UNLOCKED(status, rnl_copy_buffer_and_wait(stream, copy, 0,
+                                                       handle_of(object), 0,
+                                                       self->size));
+        if (status != RNL_OK)
+            raise_error(status);
     }
-    CALL_UNLOCKED(status,
-                  rnl_copy_buffer_and_wait(stream, copy, 0, handle_of(object),
-                                           0, self->size));
-    if (status == RNL_OK)
-        return result;
-    Py_DECREF(result);
-    return raise_error(status);
+    if (PyErr_Occurred())
+        Py_CLEAR(result);
+    return result;
 }
 
 static bool asks_for_version(PyObject *given, bool *out)

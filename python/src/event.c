@@ -40,13 +40,7 @@ static PyObject *event_query(PyObject *self, PyObject *ignored)
 static PyObject *event_synchronize(PyObject *self, PyObject *args,
                                    PyObject *kwargs)
 {
-    uint64_t timeout;
-    rnl_status status;
-    if (!read_timeout(args, kwargs, &timeout))
-        return NULL;
-    CALL_UNLOCKED(status, rnl_event_synchronize(handle_of(self), timeout));
-    keepers_collect();
-    return none_or_error(status);
+    return synchronize(event_wait, self, args, kwargs);
 }
 
 static PyObject *event_elapsed(PyObject *self, PyObject *args)

@@ -53,9 +53,20 @@ static PyObject *fields_of(const rnl_error *error)
     return NULL;
 }
 
+// A collection of garbage might release objects, whose failures would replace
+// the one that is being read.
+static PyObject *last_fields(void)
+{
+    int collects = PyGC_Disable();
+    PyObject *fields = fields_of(rnl_last_error());
+    if (collects)
+        PyGC_Enable();
+    return fields;
+}
+
 PyObject *raise_error(rnl_status status)
 {
-    PyObject *fields = fields_of(rnl_last_error());
+    PyObject *fields = last_fields();
     PyObject *error =
         fields && error_factory
             ? PyObject_CallFunction(error_factory, "iO", (int)status, fields)

@@ -167,10 +167,11 @@ static PyObject *module_load(PyObject *type, PyObject *args, PyObject *kwargs)
         return NULL;
     CALL_UNLOCKED(status, rnl_module_load(handle_of(context), binary.buf,
                                           (size_t)binary.len, NULL, &module));
+    PyObject *result = status == RNL_OK ? wrap((PyTypeObject *)type, module,
+                                               context, module_drop)
+                                        : raise_error(status);
     PyBuffer_Release(&binary);
-    return status == RNL_OK
-               ? wrap((PyTypeObject *)type, module, context, module_drop)
-               : raise_error(status);
+    return result;
 }
 
 static PyObject *module_binary(PyObject *self, void *closure)

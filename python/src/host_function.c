@@ -41,17 +41,20 @@ static void report(PyObject *tuple)
 static void run(rnl_status status, void *data)
 {
     PyObject *tuple = ((struct keeper *)data)->object;
-    if (!host_call_begin())
+    struct host_call_scope scope;
+    if (!host_call_begin(&scope)) {
+        rnl_host_function_fail(
+            "the interpreter ended before the host function was called");
         return;
-    PyGILState_STATE state = PyGILState_Ensure();
+    }
     if (status == RNL_OK || PyTuple_GetItem(tuple, 2) == Py_True) {
         PyObject *result = call(tuple, status);
+        host_call_returned(&scope);
         if (!result)
             report(tuple);
         Py_XDECREF(result);
     }
-    PyGILState_Release(state);
-    host_call_end();
+    host_call_end(&scope);
 }
 
 static void nothing(rnl_status status, void *data)
@@ -117,20 +120,24 @@ PyObject *enqueue_host_function(PyObject *self, PyObject *args,
     if (status == RNL_OK)
         Py_RETURN_NONE;
     raise_error(status);
-    PyObject *type, *value, *traceback;
-    PyErr_Fetch(&type, &value, &traceback);
     keeper_free(keeper);
-    PyErr_Restore(type, value, traceback);
     return NULL;
 }
 
-// Where streams call no functions, the caller waits instead.
-rnl_status keep_until_here(rnl_stream stream, struct keeper *keeper)
+// Where streams call no functions, the caller waits instead. The stream is past
+// its work after the wait, or after the failure of an operation. If neither is
+// known, the memory is kept for good: the stream may still use it.
+bool keep_until_here(rnl_stream stream, struct keeper *keeper)
 {
     rnl_status status = enqueue(stream, nothing, NULL, keeper);
     if (status == RNL_OK)
-        return RNL_OK;
-    CALL_UNLOCKED(status, rnl_stream_synchronize(stream, RNL_FOREVER));
-    keeper_free(keeper);
-    return status;
+        return true;
+    if (!wait_for(stream_wait, stream, RNL_FOREVER, &status))
+        return false;
+    bool past = status == RNL_OK || rnl_last_error()->operation != 0;
+    if (status != RNL_OK)
+        raise_error(status);
+    if (past)
+        keeper_free(keeper);
+    return status == RNL_OK;
 }

@@ -4,17 +4,10 @@
 // empties when it gets to it.
 #include "binding.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 
 static _Atomic(struct keeper *) retired;
-
-// Guards `closing` and `busy`, and the interpreter's end against calls that
-// only a living interpreter takes.
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t idle = PTHREAD_COND_INITIALIZER;
-static bool closing;
-static unsigned busy;  // library threads that have or want the GIL
+static atomic_bool scheduled;  // a pending call empties the list
 
 struct keeper *keeper_create(void)
 {
@@ -31,8 +24,8 @@ void keeper_free(struct keeper *keeper)
     // Destructors run without the exception that is on its way.
     PyObject *type, *value, *traceback;
     PyErr_Fetch(&type, &value, &traceback);
-    if (keeper->has_view)
-        PyBuffer_Release(&keeper->view);
+    for (unsigned i = 0; i < keeper->view_count; i++)
+        PyBuffer_Release(&keeper->views[i]);
     if (keeper->run)
         keeper->run(keeper->data);
     if (keeper->release)
@@ -55,12 +48,14 @@ void keepers_collect(void)
 static int collect(void *ignored)
 {
     (void)ignored;
+    atomic_store(&scheduled, false);
     keepers_collect();
     return 0;
 }
 
-// The interpreter has room for 32 pending calls; one call empties the whole
-// list, and where there is no room, a later one or the next wait does.
+// The interpreter has room for few pending calls, so one call empties the whole
+// list. If there is no room, the next keeper tries again, and waits collect in
+// any case.
 void keeper_retire(void *data)
 {
     struct keeper *keeper = data;
@@ -68,12 +63,8 @@ void keeper_retire(void *data)
     do {
         keeper->next = first;
     } while (!atomic_compare_exchange_weak(&retired, &first, keeper));
-    if (first)
-        return;
-    pthread_mutex_lock(&lock);
-    if (!closing)
-        Py_AddPendingCall(collect, NULL);
-    pthread_mutex_unlock(&lock);
+    if (!atomic_exchange(&scheduled, true) && !call_when_possible(collect))
+        atomic_store(&scheduled, false);
 }
 
 void keeper_retire_memory(void *pointer, size_t size, void *keeper)
@@ -96,76 +87,4 @@ rnl_status release_or_retire(release_fn release, void *handle)
     keeper->data = handle;
     keeper_retire(keeper);
     return RNL_OK;
-}
-
-bool host_call_begin(void)
-{
-    pthread_mutex_lock(&lock);
-    bool open = !closing;
-    busy += open;
-    pthread_mutex_unlock(&lock);
-    return open;
-}
-
-void host_call_end(void)
-{
-    pthread_mutex_lock(&lock);
-    busy--;
-    pthread_cond_broadcast(&idle);
-    pthread_mutex_unlock(&lock);
-}
-
-// --- The end of the interpreter, and fork ------------------------------------
-
-// Functions of Python that run are waited for, as threads are; those that have
-// not begun never will.
-static PyObject *close_down(PyObject *module, PyObject *ignored)
-{
-    (void)module;
-    (void)ignored;
-    Py_BEGIN_ALLOW_THREADS pthread_mutex_lock(&lock);
-    closing = true;
-    while (busy > 0)
-        pthread_cond_wait(&idle, &lock);
-    pthread_mutex_unlock(&lock);
-    Py_END_ALLOW_THREADS keepers_collect();
-    Py_RETURN_NONE;
-}
-
-static void before_fork(void)
-{
-    pthread_mutex_lock(&lock);
-}
-
-static void after_fork(void)
-{
-    pthread_mutex_unlock(&lock);
-}
-
-// The library's threads are not in the child.
-static void in_child(void)
-{
-    busy = 0;
-    pthread_mutex_unlock(&lock);
-}
-
-int keepers_start(PyObject *module)
-{
-    static PyMethodDef at_exit = {"close_down", close_down, METH_NOARGS, NULL};
-    static bool started;
-    if (!started && pthread_atfork(before_fork, after_fork, in_child) != 0) {
-        PyErr_NoMemory();
-        return -1;
-    }
-    started = true;
-    PyObject *function = PyCFunction_New(&at_exit, module);
-    PyObject *exit_module = PyImport_ImportModule("atexit");
-    PyObject *result =
-        function && exit_module
-            ? PyObject_CallMethod(exit_module, "register", "O", function)
-            : NULL;
-    Py_XDECREF(function);
-    Py_XDECREF(exit_module);
-    Py_XDECREF(result);
-    return result ? 0 : -1;
 }

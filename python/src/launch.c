@@ -206,9 +206,9 @@ static PyObject *prepare_and(submit_fn submit, void *where, PyObject *function,
         site_of_caller(&shape.file, &shape.line);
     rnl_status status =
         submit(where, handle_of(function), &shape, &arguments.args);
-    arguments_finish(&arguments);
     if (status != RNL_OK)
-        return raise_error(status);
+        raise_error(status);  // before destructors of the arguments
+    arguments_finish(&arguments);
     if (PyErr_Occurred())
         return NULL;
     Py_RETURN_NONE;

@@ -252,23 +252,13 @@ static bool add_numbers(PyObject *module)
 
 // --- The module --------------------------------------------------------------
 
-// The types are those of one interpreter; another one has to be refused, as an
-// object of one must not meet the other's.
 static int execute(PyObject *module)
 {
-    static bool taken;
-    if (taken) {
-        PyErr_SetString(PyExc_ImportError,
-                        "runnel can be imported by one interpreter of a "
-                        "process, and once");
-        return -1;
-    }
-    taken = true;
-    bool good = device_register(module) && context_register(module) &&
-                stream_register(module) && event_register(module) &&
-                buffer_register(module) && function_register(module) &&
-                graph_register(module) && add_numbers(module) &&
-                keepers_start(module) == 0;
+    bool good = interpreter_take(module) && device_register(module) &&
+                context_register(module) && stream_register(module) &&
+                event_register(module) && buffer_register(module) &&
+                function_register(module) && graph_register(module) &&
+                add_numbers(module);
     return good ? 0 : -1;
 }
 

@@ -71,34 +71,41 @@ bool nodes_read(PyObject *given, rnl_node **out_nodes, size_t *out_count)
 
 // --- Adding ------------------------------------------------------------------
 
-static PyObject *add(PyObject *graph, PyObject *after,
-                     const rnl_node_params *params)
+static bool add_node(PyObject *graph, PyObject *after,
+                     const rnl_node_params *params, rnl_node *out)
 {
-    rnl_node *nodes, node;
+    rnl_node *nodes;
     size_t count;
     rnl_status status;
     if (!nodes_read(after, &nodes, &count))
-        return NULL;
+        return false;
     CALL_UNLOCKED(status, rnl_graph_add_node(handle_of(graph), nodes, count,
-                                             params, &node));
+                                             params, out));
     free(nodes);
-    return status == RNL_OK ? node_make(graph, node) : raise_error(status);
+    if (status != RNL_OK)
+        raise_error(status);
+    return status == RNL_OK;
+}
+
+static PyObject *add(PyObject *graph, PyObject *after,
+                     const rnl_node_params *params)
+{
+    rnl_node node;
+    return add_node(graph, after, params, &node) ? node_make(graph, node)
+                                                 : NULL;
 }
 
 // A node with data of Python's, which ends with the last that has the node.
 static PyObject *add_with(PyObject *graph, PyObject *after,
                           rnl_node_params *params, struct keeper *keeper)
 {
+    rnl_node node;
     params->user_data = keeper;
     params->destroy = keeper_retire;
-    PyObject *node = add(graph, after, params);
-    if (!node) {
-        PyObject *type, *value, *traceback;
-        PyErr_Fetch(&type, &value, &traceback);
-        keeper_free(keeper);
-        PyErr_Restore(type, value, traceback);
-    }
-    return node;
+    if (add_node(graph, after, params, &node))
+        return node_make(graph, node);
+    keeper_free(keeper);
+    return NULL;
 }
 
 struct function_node {
@@ -181,17 +188,17 @@ static bool read_place(PyObject *object, bool written, size_t offset,
         *out_size = buffer->size > offset ? buffer->size - offset : 0;
         return !written || writable(buffer, "the copy");
     }
-    if (keeper->has_view) {
+    if (keeper->view_count) {
         PyErr_SetString(PyExc_TypeError,
                         "at least one end of a copy in a graph is a Buffer");
         return false;
     }
-    if (PyObject_GetBuffer(object, &keeper->view,
+    if (PyObject_GetBuffer(object, keeper->views,
                            written ? PyBUF_CONTIG : PyBUF_CONTIG_RO) != 0)
         return false;
-    keeper->has_view = true;
-    size_t size = (size_t)keeper->view.len;
-    out->pointer = keeper->view.buf;
+    keeper->view_count = 1;
+    size_t size = (size_t)keeper->views->len;
+    out->pointer = keeper->views->buf;
     *out_size = size > offset ? size - offset : 0;
     return true;
 }

@@ -103,13 +103,7 @@ static PyObject *stream_enqueue_graph_upload(PyObject *self, PyObject *args)
 static PyObject *stream_synchronize(PyObject *self, PyObject *args,
                                     PyObject *kwargs)
 {
-    uint64_t timeout;
-    rnl_status status;
-    if (!read_timeout(args, kwargs, &timeout))
-        return NULL;
-    CALL_UNLOCKED(status, rnl_stream_synchronize(handle_of(self), timeout));
-    keepers_collect();
-    return none_or_error(status);
+    return synchronize(stream_wait, self, args, kwargs);
 }
 
 static PyObject *stream_query(PyObject *self, PyObject *ignored)
@@ -131,7 +125,17 @@ static PyObject *stream_query(PyObject *self, PyObject *ignored)
 
 PLAIN_CALL(stream_flush, rnl_stream_flush)
 PLAIN_CALL(stream_cancel, rnl_stream_cancel)
-PLAIN_CALL(stream_reset, rnl_stream_reset_and_wait)
+
+static PyObject *stream_reset(PyObject *self, PyObject *ignored)
+{
+    rnl_status status;
+    (void)ignored;
+    // A stream that has failed still has to get past its work.
+    if (!wait_for(stream_wait, handle_of(self), RNL_FOREVER, &status))
+        return NULL;
+    CALL_UNLOCKED(status, rnl_stream_reset_and_wait(handle_of(self)));
+    return none_or_error(status);
+}
 
 #define EVENT_CALL(name, call)                                      \
     static PyObject *name(PyObject *self, PyObject *args)           \

@@ -91,22 +91,47 @@ static rnl_status copy(rnl_stream stream, const struct end *to,
                                                          size);
 }
 
-// The host's memory stays until the stream has copied.
-static rnl_status keep_end(rnl_stream stream, struct end *end)
+// Moves the memory of the host into a keeper; the library keeps Buffers.
+static bool keep_ends(struct end *to, struct end *from, struct keeper **out)
 {
-    struct keeper *keeper = end->buffer ? NULL : keeper_create();
-    rnl_status status = RNL_OK;
-    if (keeper) {
-        keeper->view = end->view;
-        keeper->has_view = true;
-        return keep_until_here(stream, keeper);
+    struct end *ends[] = {to, from};
+    bool any = !to->buffer || !from->buffer;
+    *out = any ? keeper_create() : NULL;
+    for (int i = 0; *out && i < 2; i++) {
+        if (ends[i]->buffer)
+            continue;
+        (*out)->views[(*out)->view_count++] = ends[i]->view;
+        ends[i]->view.obj = NULL;  // nothing is left to release
     }
-    if (!end->buffer) {
-        PyErr_Clear();
-        CALL_UNLOCKED(status, rnl_stream_synchronize(stream, RNL_FOREVER));
-        PyBuffer_Release(&end->view);
-    }
-    return status;
+    return *out || !any;
+}
+
+static PyObject *copy_and_wait(rnl_stream stream, struct end *to,
+                               struct end *from, size_t size)
+{
+    rnl_status status;
+    if (!stream_idle(stream))
+        return NULL;
+    CALL_UNLOCKED(status, copy(stream, to, from, size, true));
+    return none_or_error(status);
+}
+
+// One keeper has both ends, and is there before the copy: nothing that fails
+// behind the copy may let go of its memory.
+static PyObject *enqueue_copy(rnl_stream stream, struct end *to,
+                              struct end *from, size_t size)
+{
+    rnl_status status;
+    struct keeper *keeper = NULL;
+    if (!keep_ends(to, from, &keeper))
+        return NULL;
+    CALL_UNLOCKED(status, copy(stream, to, from, size, false));
+    PyObject *result = none_or_error(status);
+    if (result && keeper && !keep_until_here(stream, keeper))
+        Py_CLEAR(result);
+    else if (!result)
+        keeper_free(keeper);
+    return result;
 }
 
 static PyObject *do_copy(PyObject *self, PyObject *args, PyObject *kwargs,
@@ -118,7 +143,6 @@ static PyObject *do_copy(PyObject *self, PyObject *args, PyObject *kwargs,
     PyObject *target, *source;
     struct end to = {0}, from = {0};
     size_t size = RNL_WHOLE;
-    rnl_status status = RNL_OK;
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|O&$O&O&:copy", names,
                                      &target, &source, to_size, &size, to_size,
                                      &to.offset, to_size, &from.offset) ||
@@ -128,18 +152,13 @@ static PyObject *do_copy(PyObject *self, PyObject *args, PyObject *kwargs,
         drop_end(&to);
         return NULL;
     }
-    bool good = find_size(&to, &from, &size);
-    if (good)
-        CALL_UNLOCKED(status, copy(stream, &to, &from, size, wait));
-    if (!good || wait || status != RNL_OK) {
-        PyObject *result = good ? none_or_error(status) : NULL;
-        drop_end(&to);
-        drop_end(&from);
-        return result;
-    }
-    status = keep_end(stream, &to);
-    rnl_status other = keep_end(stream, &from);
-    return none_or_error(status ? status : other);
+    PyObject *result =
+        find_size(&to, &from, &size)
+            ? (wait ? copy_and_wait : enqueue_copy)(stream, &to, &from, size)
+            : NULL;
+    drop_end(&to);
+    drop_end(&from);
+    return result;
 }
 
 PyObject *stream_enqueue_copy(PyObject *self, PyObject *args, PyObject *kwargs)
@@ -208,6 +227,8 @@ static PyObject *do_fill(PyObject *self, PyObject *args, PyObject *kwargs,
                                      to_size, &offset) ||
         !writable(buffer, "the fill") ||
         !pattern_of(&buffer->layout, value, &pattern))
+        return NULL;
+    if (wait && !stream_idle(handle_of(self)))
         return NULL;
     CALL_UNLOCKED(status, (wait ? rnl_fill_and_wait : rnl_enqueue_fill)(
                               handle_of(self), handle_of((PyObject *)buffer),

@@ -62,14 +62,6 @@ int to_timeout(PyObject *object, void *out)
     return 1;
 }
 
-bool read_timeout(PyObject *args, PyObject *kwargs, uint64_t *out)
-{
-    static char *names[] = {"timeout", NULL};
-    *out = RNL_FOREVER;
-    return PyArg_ParseTupleAndKeywords(args, kwargs, "|O&:synchronize", names,
-                                       to_timeout, out);
-}
-
 int to_size(PyObject *object, void *out)
 {
     *(size_t *)out = RNL_WHOLE;

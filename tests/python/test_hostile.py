@@ -1,12 +1,19 @@
 """Arrays and calls that lie: each once ended the process."""
 
 import ctypes
+import functools
 import gc
+import operator
+import sys
+import time
+import weakref
 
 import pytest
 
 import runnel
+from conftest import Gate, wait_until
 from test_exchange import Producer
+from test_host_functions import Reports
 
 np = pytest.importorskip("numpy", reason="NumPy is not installed")
 
@@ -84,3 +91,78 @@ def test_an_interface_may_change_while_it_is_read(context):
     for _ in range(20):
         with pytest.raises((BufferError, TypeError)):
             runnel.from_array(Foreign(), context)
+
+
+# --- Destructors and errors ----------------------------------------------------
+
+class FailsAtItsEnd:
+    """Its destructor makes a call that fails."""
+
+    def __init__(self, event, calls):
+        self.event, self.calls = event, calls
+
+    def __del__(self):
+        try:
+            self.event.elapsed_ns(self.event)
+        except runnel.Error as error:
+            self.calls.append(error.with_traceback(None))
+
+
+def test_a_destructor_does_not_replace_an_error_of_a_wait(context, stream):
+    calls = []
+    gate = Gate(stream)
+    stream.enqueue_host_function(lambda thing: None,
+                                 (FailsAtItsEnd(context.event(), calls),))
+    stream.enqueue_host_function(sys.exit, ("mine",))
+    with Reports(), pytest.raises(runnel.Error, match="mine"):
+        gate.open()
+        stream.synchronize()
+    wait_until(lambda: calls)
+    stream.reset_and_wait()
+
+
+def test_a_collection_does_not_replace_an_error(context):
+    """Errors are kept, with their dicts, so that each error needs a new dict."""
+    event, calls, errors = context.event(), [], []
+
+    class Cycle(FailsAtItsEnd):
+        def __init__(self):
+            super().__init__(event, calls)
+            self.self = self
+
+        def __del__(self):
+            super().__del__()
+            if len(calls) < 20000:
+                Cycle()
+
+    old = gc.get_threshold()
+    try:
+        Cycle()
+        for i in range(1000):
+            gc.set_threshold(1 + i % 7)
+            try:
+                runnel.devices("vulcan")
+            except runnel.Error as error:
+                errors.append(error)
+    finally:
+        gc.set_threshold(*old)
+    assert calls
+    assert {error.function for error in errors} == {"rnl_device_count"}
+
+
+def test_memory_is_let_go_though_there_was_no_room_for_a_call(context, on_cpu):
+    """The interpreter takes 32 pending calls. No byte code runs between these
+    calls, and so none of the pending ones."""
+    arrays = [np.zeros(4), np.zeros(4)]
+    first, second = (runnel.from_array(array, context) for array in arrays)
+    gone = [weakref.ref(array) for array in arrays]
+    arrays.clear()
+    nothing = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p)(lambda data: 0)
+    fill = functools.partial(ctypes.pythonapi.Py_AddPendingCall, nothing, None)
+    results = list(map(operator.call, [fill] * 40 + [first.release]))
+    assert -1 in results
+    assert gone[0]() is not None
+    second.release()
+    end = time.monotonic() + 30
+    while any(ref() is not None for ref in gone):
+        assert time.monotonic() < end

@@ -253,9 +253,92 @@ print("end")
     assert out == "end\n"
 
 
-def test_another_interpreter_is_refused():
+def test_a_kernel_in_the_child_of_a_fork():
+    """Another thread holds the lock of current_context() at the fork."""
     out = run_python("""
-import runnel, sys
+import os, runnel, threading
+source = 'extern "C" __global__ void f(int *a) { *a = 5; }'
+kernel = runnel.kernel(source, "f", block=1, context=runnel.Context("cpu"))
+parent = runnel._kernel._context = runnel.Context("cpu")
+words = bytearray(4)
+kernel(1, memoryview(words).cast("i"))
+held, done = threading.Event(), threading.Event()
+def hold():
+    with runnel._kernel._lock:
+        held.set()
+        done.wait()
+thread = threading.Thread(target=hold)
+thread.start()
+held.wait()
+child = os.fork()
+if child == 0:
+    try:
+        kernel(1, memoryview(words).cast("i"))
+    except runnel.Error as error:
+        assert error.status == runnel.Status.ERROR_FORKED
+        assert "parent process" in str(error)
+        assert "parent process" in repr(parent)
+    else:
+        os._exit(3)
+    try:
+        runnel.kernel(source, "f", block=1)(1, memoryview(words).cast("i"))
+    except runnel.Error:  # of a GPU, which a child cannot use
+        assert runnel.default_device().api != "cpu"
+    os._exit(0)
+pid, status = os.waitpid(child, 0)
+assert os.waitstatus_to_exitcode(status) == 0, status
+done.set()
+thread.join()
+print("end")
+""")
+    assert out == "end\n"
+
+
+@pytest.mark.parametrize("last, code", [
+    ("pass", 0), ("sys.exit(7)", 7), ("1 / 0", 1)])
+def test_a_child_ends_with_the_host_function_that_forked(last, code):
+    out = run_python(PENDING + """
+import sys
+codes = []
+def fork():
+    child = os.fork()
+    if child == 0:
+        try:
+            stream.query()
+        except runnel.Error as error:
+            assert error.status == runnel.Status.ERROR_NOT_PERMITTED
+        print("child")
+        %s
+    else:
+        codes.append(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+stream.enqueue_host_function(fork)
+stream.synchronize()
+assert codes == [%d], codes
+print("end", flush=True)
+""" % (last, code))
+    lines = out.splitlines()
+    assert lines[:2] == ["child", "end"]
+    assert ("ZeroDivisionError: division by zero" in lines) == (code == 1)
+
+
+def test_a_function_that_the_end_drops_fails_its_stream():
+    out = run_python(PENDING + """
+import atexit
+atexit._run_exitfuncs()
+stream.enqueue_host_function(print, ("never",))
+try:
+    stream.synchronize()
+except runnel.Error as error:
+    assert "the interpreter ended" in str(error), error
+    print("end")
+""")
+    assert out == "end\n"
+
+
+@pytest.mark.parametrize("first", ["import runnel", "pass"])
+def test_another_interpreter_is_refused(first):
+    out = run_python(first + """
+import sys
 try:
     import _xxsubinterpreters as interpreters
 except ImportError:
@@ -266,7 +349,9 @@ try:
                             % sys.path)
     print("imported")
 except Exception as error:
-    assert "runnel" in str(error), error
-    print("end")
+    assert "main interpreter" in str(error), error
+import runnel
+runnel.Context("cpu").default_stream.synchronize()
+print("end")
 """)
     assert out == "end\n"
