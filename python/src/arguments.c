@@ -115,6 +115,9 @@ static bool takes_const(const rnl_parameter *parameter)
 static bool put_buffer(const struct place *place, PyObject *given, rnl_arg *out)
 {
     const struct buffer_wrapper *buffer = (struct buffer_wrapper *)given;
+    rnl_buffer handle = handle_of(given);
+    if (!handle)
+        return is_alive(given);
     if (buffer->readonly && !takes_const(place->parameter)) {
         PyErr_Format(PyExc_BufferError,
                      "argument %zu is read-only memory, but the kernel takes "
@@ -122,7 +125,7 @@ static bool put_buffer(const struct place *place, PyObject *given, rnl_arg *out)
                      place->position + 1, place->parameter->type);
         return false;
     }
-    *out = rnl_arg_of_buffer(handle_of(given));
+    *out = rnl_arg_of_buffer(handle);
     return true;
 }
 

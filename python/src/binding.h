@@ -113,6 +113,9 @@ PyObject *wrapper_context(PyObject *self, void *closure);
         Py_END_ALLOW_THREADS                    \
     } while (0)
 
+// False with an Error where the object was released: without a handle it would
+// be none at all to calls for which it is optional.
+bool is_alive(PyObject *object);
 // Raises the last failure of this thread as a runnel.Error; NULL.
 PyObject *raise_error(rnl_status status);
 PyObject *none_or_error(rnl_status status);

@@ -162,7 +162,7 @@ static bool find_device(PyObject *given, rnl_device *out)
     if (given == Py_None) {
         CALL_UNLOCKED(status, rnl_device_default(out));
     } else if (is_a(given, device_type)) {
-        *out = handle_of(given);
+        *out = handle_of(given);  // never released
         return true;
     } else if (PyUnicode_Check(given)) {
         const char *text = PyUnicode_AsUTF8AndSize(given, NULL);

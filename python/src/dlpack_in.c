@@ -436,6 +436,8 @@ PyObject *buffer_from_array(PyObject *context, PyObject *array,
                             rnl_stream stream)
 {
     if (is_a(array, buffer_type)) {
+        if (!is_alive(array))
+            return NULL;
         Py_INCREF(array);
         return array;
     }

@@ -2,6 +2,8 @@
 // rnl_error.
 #include "binding.h"
 
+#include <stdio.h>
+
 PyObject *error_factory;
 
 PyObject *text_of(const char *text)
@@ -31,13 +33,28 @@ static PyObject *site_of(const rnl_error *error)
                          error->site_line);
 }
 
+// Handles of Python are NULL only where the object was released.
+static PyObject *message_of(const rnl_error *error)
+{
+    char name[32];
+    if (error->message &&
+        sscanf(error->message, "'%*[^']' is NULL where %*s %31[a-z ]", name) ==
+            1) {
+        char *end = strstr(name, " is needed");
+        if (end)
+            *end = 0;
+        return PyUnicode_FromFormat("the %s is released", name);
+    }
+    return text_or_none(error->message);
+}
+
 static PyObject *fields_of(const rnl_error *error)
 {
     PyObject *fields = PyDict_New();
     if (fields &&
         put(fields, "native_code", PyLong_FromLongLong(error->native_code)) &&
         put(fields, "native_text", text_or_none(error->native_text)) &&
-        put(fields, "message", text_or_none(error->message)) &&
+        put(fields, "message", message_of(error)) &&
         put(fields, "function", text_or_none(error->function)) &&
         put(fields, "parameter", text_or_none(error->parameter)) &&
         put(fields, "object", text_or_none(error->object)) &&
@@ -64,9 +81,8 @@ static PyObject *last_fields(void)
     return fields;
 }
 
-PyObject *raise_error(rnl_status status)
+static PyObject *raise_fields(rnl_status status, PyObject *fields)
 {
-    PyObject *fields = last_fields();
     PyObject *error =
         fields && error_factory
             ? PyObject_CallFunction(error_factory, "iO", (int)status, fields)
@@ -78,6 +94,31 @@ PyObject *raise_error(rnl_status status)
         PyErr_SetString(PyExc_RuntimeError, rnl_status_text(status));
     Py_XDECREF(error);
     return NULL;
+}
+
+PyObject *raise_error(rnl_status status)
+{
+    return raise_fields(status, last_fields());
+}
+
+bool is_alive(PyObject *object)
+{
+    if (handle_of(object))
+        return true;
+    const struct {
+        PyTypeObject *type;
+        const char *name;
+    } kinds[] = {{context_type, "context"},   {stream_type, "stream"},
+                 {event_type, "event"},       {buffer_type, "buffer"},
+                 {module_type, "module"},     {graph_type, "graph"},
+                 {function_type, "function"}, {exec_type, "graph exec"}};
+    char text[64] = "the object is released";
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
+        if (is_a(object, kinds[i].type))
+            snprintf(text, sizeof text, "the %s is released", kinds[i].name);
+    raise_fields(RNL_ERROR_INVALID_HANDLE,
+                 fields_of(&(rnl_error){.message = text}));
+    return false;
 }
 
 PyObject *none_or_error(rnl_status status)

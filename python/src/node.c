@@ -186,7 +186,7 @@ static bool read_place(PyObject *object, bool written, size_t offset,
         const struct buffer_wrapper *buffer = (struct buffer_wrapper *)object;
         out->buffer = handle_of(object);
         *out_size = buffer->size > offset ? buffer->size - offset : 0;
-        return !written || writable(buffer, "the copy");
+        return is_alive(object) && (!written || writable(buffer, "the copy"));
     }
     if (keeper->view_count) {
         PyErr_SetString(PyExc_TypeError,

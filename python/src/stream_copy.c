@@ -17,8 +17,9 @@ static bool read_end(PyObject *object, bool written, struct end *out)
     out->buffer = NULL;
     if (is_a(object, buffer_type)) {
         out->buffer = object;
-        return !written ||
-               writable((struct buffer_wrapper *)object, "the copy");
+        return is_alive(object) &&
+               (!written ||
+                writable((struct buffer_wrapper *)object, "the copy"));
     }
     if (PyObject_GetBuffer(object, &out->view,
                            written ? PyBUF_CONTIG : PyBUF_CONTIG_RO) != 0)

@@ -7,7 +7,7 @@
 static bool is_of(PyObject *object, PyTypeObject *type, const char *name)
 {
     if (is_a(object, type))
-        return true;
+        return is_alive(object);
     PyErr_Format(PyExc_TypeError, "expected a runnel.%s, not %R", name,
                  (PyObject *)Py_TYPE(object));
     return false;

@@ -192,15 +192,15 @@ def test_a_stream_is_cancelled(context, stream):
 
 def test_errors_have_all_fields(context):
     with pytest.raises(runnel.Error) as caught:
-        context.stream().enqueue_wait_event(_released(context.event()))
+        context.event().elapsed_ns(context.event())
     error = caught.value
-    assert error.function == "rnl_enqueue_wait_event"
-    assert error.parameter == "event"
+    assert error.function == "rnl_event_elapsed"
+    assert error.parameter == "start"
     assert error.message and error.site is None
     for name in ("native_code", "native_text", "object", "stream", "operation",
                  "operation_name", "operation_label", "log"):
         assert hasattr(error, name)
-    assert "ERROR_INVALID_HANDLE" in str(error)
+    assert "ERROR_INVALID_ARGUMENT" in str(error)
     with pytest.raises(runnel.NotFound) as caught:
         runnel.devices("vulcan")
     need(context, runnel.Feature.PROMISES)
@@ -213,9 +213,61 @@ def test_errors_have_all_fields(context):
         assert type(again) is type(one)
 
 
-def _released(thing):
-    thing.release()
-    return thing
+RELEASED = {
+    "stream of an import": lambda c, r: runnel.from_array(
+        bytes(4), c, r["stream"]),
+    "stream of a tensor": lambda c, r: runnel.from_dlpack(
+        r["buffer"], c, stream=r["stream"]),
+    "stream of a buffer": lambda c, r: c.buffer(4, stream=r["stream"]),
+    "stream of a launch": lambda c, r: r["kernel"](1, 1, stream=r["stream"]),
+    "graph of a capture": lambda c, r: c.stream().begin_capture(
+        graph=r["graph"]),
+    "graph of a node": lambda c, r: runnel.Graph(c).add_child(r["graph"]),
+    "event of a node": lambda c, r: runnel.Graph(c).add_event_wait(r["event"]),
+    "buffer of a node": lambda c, r: runnel.Graph(c).add_copy(
+        r["buffer"], bytes(8)),
+    "function of a node": lambda c, r: runnel.Graph(c).add_function(
+        r["function"], 1, 1),
+    "buffer of a launch": lambda c, r: r["pointer"](1, 1, r["buffer"]),
+    "buffer of a copy": lambda c, r: c.default_stream.enqueue_copy(
+        bytearray(8), r["buffer"]),
+    "buffer of a fill": lambda c, r: c.default_stream.enqueue_fill(
+        r["buffer"], 1),
+    "stream of a wait": lambda c, r: c.default_stream.enqueue_wait_stream(
+        r["stream"]),
+    "event of a wait": lambda c, r: c.default_stream.enqueue_wait_event(
+        r["event"]),
+    "graph exec of a launch": lambda c, r: c.default_stream.enqueue_graph(
+        r["exec"]),
+    "context of a stream": lambda c, r: runnel.Stream(r["context"]),
+    "context itself": lambda c, r: r["context"].synchronize(),
+    "stream itself": lambda c, r: r["stream"].synchronize(),
+    "event itself": lambda c, r: r["event"].query(),
+    "buffer itself": lambda c, r: memoryview(r["buffer"]),
+    "module itself": lambda c, r: r["module"].function("f"),
+    "function itself": lambda c, r: r["function"](1, 1),
+    "graph itself": lambda c, r: r["graph"].nodes(),
+    "graph exec itself": lambda c, r: r["exec"].update(runnel.Graph(c)),
+}
+
+
+@pytest.mark.parametrize("use", RELEASED)
+def test_an_error_says_which_object_is_released(context, use):
+    module = context.compile('extern "C" __global__ void f() {} '
+                             'extern "C" __global__ void g(int *a) {}')
+    own = runnel.Context(DEVICE)
+    released = dict(context=own, stream=context.stream(),
+                    event=context.event(), buffer=context.buffer(8),
+                    module=context.compile(""), function=module.function("f"),
+                    graph=runnel.Graph(context),
+                    exec=runnel.Graph(context).instantiate())
+    for thing in released.values():
+        thing.release()
+    released.update(kernel=module.function("f"), pointer=module.function("g"))
+    kind = use.replace(" itself", "").split(" of ")[0]
+    with pytest.raises(runnel.Error, match="the %s is released" % kind) as caught:
+        RELEASED[use](context, released)
+    assert caught.value.status == runnel.Status.ERROR_INVALID_HANDLE
 
 
 def test_errors_of_statuses_to_come():
