@@ -106,14 +106,16 @@ def _compile(self: _core.Context, source: str, function: str | None = None,
 
 def _numpy(self: _core.Buffer) -> Any:
     """The buffer as a NumPy array, once all work of its context is done: its
-    own memory where the host can reach that, otherwise a copy."""
+    own memory where the host can reach that, otherwise a copy. Structs are
+    bytes without a meaning (void)."""
     import numpy
+    if self.dtype == "bfloat16":
+        raise TypeError("NumPy has no bfloat16; view(dtype='uint16') first")
     self.context.synchronize()
     if self.host_accessible:
         return numpy.asarray(self)
-    if self.dtype == "bfloat16":
-        raise TypeError("NumPy has no bfloat16; view(dtype='uint16') first")
-    result: Any = numpy.empty(self.shape, self.dtype)
+    kind = "V%d" % self.itemsize if self.dtype == "struct" else self.dtype
+    result: Any = numpy.empty(self.shape, kind)
     self.context.default_stream.copy_and_wait(result, self)
     return result
 

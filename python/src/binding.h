@@ -33,6 +33,7 @@ struct buffer_wrapper {
     struct wrapper base;
     _Atomic(void *) exposed;  // one more reference: an address was given out
     struct layout layout;
+    char format[24];  // of the buffer protocol
     bool readonly;
     size_t size;         // bytes
     void *host_pointer;  // NULL where the host cannot reach the bytes
@@ -137,7 +138,11 @@ int to_graph(PyObject *object, void *out);     // PyObject *, borrowed
 int to_exec(PyObject *object, void *out);
 int to_node(PyObject *object, void *out);     // rnl_node
 int to_timeout(PyObject *object, void *out);  // None or seconds: uint64_t ns
+int to_limit(PyObject *object, void *out);    // the same above 0; None: 0
 int to_size(PyObject *object, void *out);     // None: RNL_WHOLE
+int to_count(PyObject *object, void *out);    // size_t, at most a Py_ssize_t
+int to_int(PyObject *object, void *out);
+int to_uint32(PyObject *object, void *out);
 int to_dim3(PyObject *object, void *out);     // int or up to 3 of them
 int to_address(PyObject *object, void *out);  // int: void *
 int to_uint64(PyObject *object, void *out);
@@ -210,6 +215,8 @@ bool stream_idle(rnl_stream stream);
 
 bool layout_of_dtype(PyObject *dtype, struct layout *out);
 void layout_of_format(const char *format, size_t item_size, struct layout *out);
+// Whether kernels can read the numbers of a format of the buffer protocol.
+bool is_native(const char *format);
 void layout_of_element(rnl_element element, struct layout *out);
 const char *layout_name(const struct layout *layout);
 // A Buffer for a handle whose reference it takes over, also where it fails.

@@ -1,6 +1,7 @@
 // Buffers, with the type and shape that arrays have.
 #include "binding.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -49,6 +50,11 @@ PyObject *buffer_make(rnl_buffer handle, PyObject *context,
         return NULL;
     struct buffer_wrapper *self = self_of(object);
     self->layout = *layout;
+    // Elements without a code are bytes without a meaning.
+    if (*layout->format)
+        strcpy(self->format, layout->format);
+    else
+        snprintf(self->format, sizeof self->format, "%zux", layout->item_size);
     self->readonly = readonly;
     self->size = info.size;
     self->host_pointer = info.host_pointer;
@@ -159,7 +165,7 @@ static int get_view(PyObject *object, Py_buffer *view, int flags)
         .itemsize = (Py_ssize_t)self->layout.item_size,
         .readonly = self->readonly,
         .ndim = self->dimensions,
-        .format = (flags & PyBUF_FORMAT) ? self->layout.format : NULL,
+        .format = (flags & PyBUF_FORMAT) ? self->format : NULL,
         .shape = (flags & PyBUF_ND) && self->dimensions ? self->shape : NULL,
         .strides = (flags & PyBUF_STRIDES) == PyBUF_STRIDES && self->dimensions
                        ? self->shape + self->dimensions
@@ -276,9 +282,10 @@ static PyObject *buffer_view(PyObject *object, PyObject *args, PyObject *kwargs)
 static PyObject *buffer_slice(PyObject *object, PyObject *args)
 {
     struct buffer_wrapper *self = self_of(object);
-    Py_ssize_t shape[MOST_DIMENSIONS] = {0}, start, stop = PY_SSIZE_T_MAX;
+    Py_ssize_t shape[MOST_DIMENSIONS] = {0}, start, stop;
+    PyObject *end = Py_None;
     rnl_buffer slice;
-    if (!PyArg_ParseTuple(args, "n|n:slice", &start, &stop))
+    if (!PyArg_ParseTuple(args, "n|O:slice", &start, &end))
         return NULL;
     if (self->dimensions == 0) {
         PyErr_SetString(PyExc_ValueError,
@@ -286,7 +293,10 @@ static PyObject *buffer_slice(PyObject *object, PyObject *args)
         return NULL;
     }
     Py_ssize_t extent = self->shape[0];
-    stop = stop == PY_SSIZE_T_MAX ? extent : stop;
+    stop =
+        end == Py_None ? extent : PyNumber_AsSsize_t(end, PyExc_OverflowError);
+    if (PyErr_Occurred())
+        return NULL;
     if (start < 0 || start > stop || stop > extent) {
         PyErr_Format(PyExc_IndexError,
                      "elements %zd to %zd leave the first axis, which has %zd",

@@ -211,19 +211,12 @@ static PyObject *context_new(PyTypeObject *type, PyObject *args,
                             NULL};
     rnl_context_options options = {.struct_size = sizeof options};
     PyObject *given = Py_None;
-    uint64_t limit = RNL_FOREVER;
-    int threads = 0;
     if (!PyArg_ParseTupleAndKeywords(
-            args, kwargs, "|O$zinnO&:Context", names, &given, &options.label,
-            &threads, &options.pool_threshold, &options.buffer_cache_size,
-            to_timeout, &limit))
+            args, kwargs, "|O$zO&O&O&O&:Context", names, &given, &options.label,
+            to_uint32, &options.threads, to_count, &options.pool_threshold,
+            to_count, &options.buffer_cache_size, to_limit,
+            &options.kernel_limit_ns))
         return NULL;
-    if (threads < 0) {
-        PyErr_SetString(PyExc_ValueError, "a number of threads is negative");
-        return NULL;
-    }
-    options.threads = (uint32_t)threads;
-    options.kernel_limit_ns = limit == RNL_FOREVER ? 0 : limit;
     rnl_device device;
     rnl_context context;
     rnl_status status;
@@ -375,11 +368,11 @@ static PyObject *context_supports(PyObject *self, PyObject *args)
 
 static PyObject *context_trim(PyObject *self, PyObject *args)
 {
-    Py_ssize_t keep = 0;
+    size_t keep = 0;
     rnl_status status;
-    if (!PyArg_ParseTuple(args, "|n:trim", &keep))
+    if (!PyArg_ParseTuple(args, "|O&:trim", to_count, &keep))
         return NULL;
-    CALL_UNLOCKED(status, rnl_context_trim(handle_of(self), (size_t)keep));
+    CALL_UNLOCKED(status, rnl_context_trim(handle_of(self), keep));
     return none_or_error(status);
 }
 

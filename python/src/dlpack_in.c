@@ -111,6 +111,8 @@ static bool read_view(const Py_buffer *view, struct array *out)
                         "nothing to share");
         return false;
     }
+    if (!is_native(view->format))
+        return false;
     *out = (struct array){.data = view->buf,
                           .size = (size_t)view->len,
                           .dimensions = view->ndim,

@@ -105,7 +105,6 @@ static bool compile_read(struct compile *out, PyObject *args, PyObject *kwargs,
         "context", "source", "function",  "options", "headers",
         "name",    "label",  "untrusted", "timeout", NULL};
     PyObject *options = NULL, *headers = NULL, *expressions = NULL;
-    uint64_t timeout = RNL_FOREVER;
     int untrusted = 0;
     *out = (struct compile){.options.struct_size = sizeof out->options};
     bool good =
@@ -114,12 +113,13 @@ static bool compile_read(struct compile *out, PyObject *args, PyObject *kwargs,
                   args, kwargs, "O&ss|$OOzzpO&:compile_function",
                   function_names, to_context, out_context, out_source,
                   out_function, &options, &headers, &out->options.name,
-                  &out->options.label, &untrusted, to_timeout, &timeout)
+                  &out->options.label, &untrusted, to_limit,
+                  &out->options.timeout_ns)
             : PyArg_ParseTupleAndKeywords(
                   args, kwargs, "O&s|$OOOzzpO&:Module", module_names,
                   to_context, out_context, out_source, &options, &headers,
                   &expressions, &out->options.name, &out->options.label,
-                  &untrusted, to_timeout, &timeout);
+                  &untrusted, to_limit, &out->options.timeout_ns);
     if (!good || !texts_read(&out->flags, options, "options") ||
         !texts_read(&out->expressions, expressions, "name_expressions") ||
         !read_headers(out, headers))
@@ -129,7 +129,6 @@ static bool compile_read(struct compile *out, PyObject *args, PyObject *kwargs,
     out->options.name_expressions = out->expressions.items;
     out->options.name_expression_count = out->expressions.count;
     out->options.untrusted = untrusted;
-    out->options.timeout_ns = timeout == RNL_FOREVER ? 0 : timeout;
     return true;
 }
 
@@ -415,26 +414,27 @@ static PyObject *function_name(PyObject *self, void *closure)
 
 static PyObject *function_suggest(PyObject *self, PyObject *args)
 {
-    Py_ssize_t shared = 0;
-    unsigned most = 0;
-    uint32_t threads;
-    if (!PyArg_ParseTuple(args, "|nI:suggest_block", &shared, &most))
+    size_t shared = 0;
+    uint32_t most = 0, threads;
+    if (!PyArg_ParseTuple(args, "|O&O&:suggest_block", to_count, &shared,
+                          to_uint32, &most))
         return NULL;
-    rnl_status status = rnl_function_suggest_block(
-        handle_of(self), (size_t)shared, most, &threads);
+    rnl_status status =
+        rnl_function_suggest_block(handle_of(self), shared, most, &threads);
     return status == RNL_OK ? PyLong_FromUnsignedLong(threads)
                             : raise_error(status);
 }
 
 static PyObject *function_occupancy(PyObject *self, PyObject *args)
 {
-    unsigned threads;
-    Py_ssize_t shared = 0;
+    uint32_t threads;
+    size_t shared = 0;
     rnl_occupancy occupancy = {.struct_size = sizeof occupancy};
-    if (!PyArg_ParseTuple(args, "I|n:occupancy", &threads, &shared))
+    if (!PyArg_ParseTuple(args, "O&|O&:occupancy", to_uint32, &threads,
+                          to_count, &shared))
         return NULL;
     rnl_status status = rnl_function_get_occupancy(handle_of(self), threads,
-                                                   (size_t)shared, &occupancy);
+                                                   shared, &occupancy);
     return status == RNL_OK ? PyLong_FromUnsignedLong(occupancy.blocks)
                             : raise_error(status);
 }

@@ -141,9 +141,8 @@ static bool read_option(rnl_launch *out, rnl_launch_attribute *attributes,
     }
     if (strcmp(name, "priority") == 0) {
         attribute->id = RNL_LAUNCH_PRIORITY;
-        attribute->value.priority = (int)PyLong_AsLong(value);
         out->attribute_count++;
-        return !PyErr_Occurred();
+        return to_int(value, &attribute->value.priority);
     }
     PyErr_Format(PyExc_TypeError,
                  "a launch has no option '%s'; there are shared_size, cluster, "

@@ -73,6 +73,32 @@ static bool find_name(const char *name, struct layout *out)
     return strlen(name) == 1 && out->format[0];
 }
 
+// Whether the bytes of a number, or of a member of a struct, are in another
+// order than the processor's. Names of members stand between colons.
+static bool is_foreign(const char *format)
+{
+    bool name = false;
+    for (; *format; format++) {
+        name ^= *format == ':';
+        if (!name && (*format == '>' || *format == '!'))
+            return true;
+    }
+    return false;
+}
+
+#define FOREIGN_ORDER                                                    \
+    " has big-endian numbers, which kernels do not read; convert them, " \
+    "for instance with array.astype(array.dtype.newbyteorder('='))"
+
+bool is_native(const char *format)
+{
+    if (!format || !is_foreign(format))
+        return true;
+    PyErr_Format(PyExc_BufferError, "an array of format '%s'" FOREIGN_ORDER,
+                 format);
+    return false;
+}
+
 // A str, a type with a name such as numpy.float32, or a dtype whose str is one.
 bool layout_of_dtype(PyObject *dtype, struct layout *out)
 {
@@ -84,7 +110,9 @@ bool layout_of_dtype(PyObject *dtype, struct layout *out)
                          : PyObject_Str(dtype);
     const char *name = text ? PyUnicode_AsUTF8AndSize(text, NULL) : NULL;
     bool found = name && find_name(name, out);
-    if (!found && !PyErr_Occurred())
+    if (name && is_foreign(name))
+        PyErr_Format(PyExc_TypeError, "%R" FOREIGN_ORDER, dtype);
+    else if (!found && !PyErr_Occurred())
         PyErr_Format(
             PyExc_TypeError,
             "%R is no type of elements; there are bool, int8 to int64, "

@@ -233,8 +233,8 @@ PyObject *graph_add_copy(PyObject *self, PyObject *args, PyObject *kwargs)
     rnl_copy copy;
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|O&$O&O&Oz:add_copy",
                                      names, &to, &source, to_size, &size,
-                                     to_size, &offsets[0], to_size, &offsets[1],
-                                     &after, &params.label))
+                                     to_count, &offsets[0], to_count,
+                                     &offsets[1], &after, &params.label))
         return NULL;
     struct keeper *keeper = keeper_create();
     if (!keeper)
@@ -259,7 +259,7 @@ PyObject *graph_add_fill(PyObject *self, PyObject *args, PyObject *kwargs)
     size_t size = RNL_WHOLE;
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O&O|O&$O&Oz:add_fill",
                                      names, to_buffer, &buffer, &value, to_size,
-                                     &size, to_size, &fill.to.offset, &after,
+                                     &size, to_count, &fill.to.offset, &after,
                                      &params.label) ||
         !writable(buffer, "the fill") ||
         !pattern_of(&buffer->layout, value, &fill.pattern))
@@ -355,7 +355,7 @@ PyObject *graph_add_condition(PyObject *self, PyObject *args, PyObject *kwargs)
     Py_ssize_t count = 1;
     if (!PyArg_ParseTupleAndKeywords(
             args, kwargs, "iO&|O&$nOz:add_condition", names, &kind, to_buffer,
-            &buffer, to_size, &params.offset, &count, &after, &params.label))
+            &buffer, to_count, &params.offset, &count, &after, &params.label))
         return NULL;
     if (kind != RNL_NODE_IF && kind != RNL_NODE_WHILE &&
         kind != RNL_NODE_SWITCH) {

@@ -16,9 +16,9 @@ static PyObject *stream_new(PyTypeObject *type, PyObject *args,
     PyObject *context;
     rnl_stream stream;
     rnl_status status;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O&|$iIz:Stream", names,
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O&|$iO&z:Stream", names,
                                      to_context, &context, &options.priority,
-                                     &options.flags, &options.label))
+                                     to_uint32, &options.flags, &options.label))
         return NULL;
     CALL_UNLOCKED(status,
                   rnl_stream_create(handle_of(context), &options, &stream));
@@ -179,11 +179,11 @@ static PyObject *stream_enqueue_wait_context(PyObject *self, PyObject *args)
 static PyObject *write_value(PyObject *self, PyObject *args, int bits)
 {
     struct buffer_wrapper *buffer;
-    Py_ssize_t offset;
+    size_t offset;
     uint64_t value;
     rnl_status status;
-    if (!PyArg_ParseTuple(args, "O&nO&:enqueue_write_value", to_buffer, &buffer,
-                          &offset, to_uint64, &value) ||
+    if (!PyArg_ParseTuple(args, "O&O&O&:enqueue_write_value", to_buffer,
+                          &buffer, to_count, &offset, to_uint64, &value) ||
         !writable(buffer, "the value"))
         return NULL;
     if (bits == 32 && value > UINT32_MAX) {
@@ -192,23 +192,23 @@ static PyObject *write_value(PyObject *self, PyObject *args, int bits)
     }
     rnl_buffer handle = handle_of((PyObject *)buffer);
     CALL_UNLOCKED(
-        status, bits == 32
-                    ? rnl_enqueue_write_value32(handle_of(self), handle,
-                                                (size_t)offset, (uint32_t)value)
-                    : rnl_enqueue_write_value64(handle_of(self), handle,
-                                                (size_t)offset, value));
+        status, bits == 32 ? rnl_enqueue_write_value32(handle_of(self), handle,
+                                                       offset, (uint32_t)value)
+                           : rnl_enqueue_write_value64(handle_of(self), handle,
+                                                       offset, value));
     return none_or_error(status);
 }
 
 static PyObject *wait_value(PyObject *self, PyObject *args, int bits)
 {
     struct buffer_wrapper *buffer;
-    Py_ssize_t offset;
+    size_t offset;
     uint64_t value;
     int condition = RNL_WAIT_GEQ;
     rnl_status status;
-    if (!PyArg_ParseTuple(args, "O&nO&|i:enqueue_wait_value", to_buffer,
-                          &buffer, &offset, to_uint64, &value, &condition))
+    if (!PyArg_ParseTuple(args, "O&O&O&|i:enqueue_wait_value", to_buffer,
+                          &buffer, to_count, &offset, to_uint64, &value,
+                          &condition))
         return NULL;
     if (bits == 32 && value > UINT32_MAX) {
         PyErr_SetString(PyExc_OverflowError, "the value has more than 32 bits");
@@ -217,12 +217,11 @@ static PyObject *wait_value(PyObject *self, PyObject *args, int bits)
     rnl_buffer handle = handle_of((PyObject *)buffer);
     rnl_value_action action = (rnl_value_action)condition;
     CALL_UNLOCKED(
-        status,
-        bits == 32
-            ? rnl_enqueue_wait_value32(handle_of(self), handle, (size_t)offset,
-                                       (uint32_t)value, action)
-            : rnl_enqueue_wait_value64(handle_of(self), handle, (size_t)offset,
-                                       value, action));
+        status, bits == 32
+                    ? rnl_enqueue_wait_value32(handle_of(self), handle, offset,
+                                               (uint32_t)value, action)
+                    : rnl_enqueue_wait_value64(handle_of(self), handle, offset,
+                                               value, action));
     return none_or_error(status);
 }
 

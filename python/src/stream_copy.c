@@ -145,8 +145,8 @@ static PyObject *do_copy(PyObject *self, PyObject *args, PyObject *kwargs,
     struct end to = {0}, from = {0};
     size_t size = RNL_WHOLE;
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|O&$O&O&:copy", names,
-                                     &target, &source, to_size, &size, to_size,
-                                     &to.offset, to_size, &from.offset) ||
+                                     &target, &source, to_size, &size, to_count,
+                                     &to.offset, to_count, &from.offset) ||
         !read_end(target, true, &to))
         return NULL;
     if (!read_end(source, false, &from)) {
@@ -225,7 +225,7 @@ static PyObject *do_fill(PyObject *self, PyObject *args, PyObject *kwargs,
     rnl_status status;
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O&O|O&$O&:fill", names,
                                      to_buffer, &buffer, &value, to_size, &size,
-                                     to_size, &offset) ||
+                                     to_count, &offset) ||
         !writable(buffer, "the fill") ||
         !pattern_of(&buffer->layout, value, &pattern))
         return NULL;

@@ -1,6 +1,7 @@
 // What callers give, as what the library takes.
 #include "binding.h"
 
+#include <limits.h>
 #include <math.h>
 #include <string.h>
 
@@ -58,21 +59,60 @@ int to_timeout(PyObject *object, void *out)
         return 0;
     }
     if (seconds < 1.8e10)
-        *result = (uint64_t)(seconds * 1e9);
+        *result = (uint64_t)ceil(seconds * 1e9);
     return 1;
+}
+
+int to_limit(PyObject *object, void *out)
+{
+    uint64_t *result = out;
+    if (!to_timeout(object, out))
+        return 0;
+    if (*result == 0) {
+        PyErr_Format(PyExc_ValueError,
+                     "a limit is None or a number of seconds above 0, not %R",
+                     object);
+        return 0;
+    }
+    *result = *result == RNL_FOREVER ? 0 : *result;
+    return 1;
+}
+
+int to_count(PyObject *object, void *out)
+{
+    Py_ssize_t count = PyNumber_AsSsize_t(object, PyExc_OverflowError);
+    if (count < 0 && !PyErr_Occurred())
+        PyErr_Format(PyExc_ValueError,
+                     "a count, a size or an offset is negative: %R", object);
+    *(size_t *)out = (size_t)count;
+    return !PyErr_Occurred();
 }
 
 int to_size(PyObject *object, void *out)
 {
     *(size_t *)out = RNL_WHOLE;
-    if (object == Py_None)
-        return 1;
-    PyObject *number = PyNumber_Index(object);
-    if (!number)
+    return object == Py_None || to_count(object, out);
+}
+
+int to_int(PyObject *object, void *out)
+{
+    long value = PyLong_AsLong(object);
+    bool good = value >= INT_MIN && value <= INT_MAX;
+    if (!good)
+        PyErr_Format(PyExc_OverflowError, "%R has more than 32 bits", object);
+    *(int *)out = (int)value;
+    return good && !PyErr_Occurred();
+}
+
+int to_uint32(PyObject *object, void *out)
+{
+    size_t value;
+    if (!to_count(object, &value))
         return 0;
-    *(size_t *)out = PyLong_AsSize_t(number);
-    Py_DECREF(number);
-    return !PyErr_Occurred();
+    if (value > UINT32_MAX)
+        PyErr_Format(PyExc_OverflowError, "%R has more than 32 bits", object);
+    *(uint32_t *)out = (uint32_t)value;
+    return value <= UINT32_MAX;
 }
 
 int to_uint64(PyObject *object, void *out)
