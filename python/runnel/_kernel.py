@@ -50,6 +50,36 @@ def _host_view(value: Any) -> memoryview | None:
     return view if view.ndim > 0 else None
 
 
+_Group = list[tuple[int, int, int]]  # address, end and position of an argument
+
+
+def _overlapping(hosted: dict[int, memoryview]) -> list[_Group]:
+    """The arrays in groups whose memory overlaps, each by its address."""
+    groups: list[_Group] = []
+    end = 0
+    for address, size, i in sorted(
+            (*_core._host_range(view), i) for i, view in hosted.items()):
+        if not groups or address >= end:
+            groups.append([])
+        groups[-1].append((address, address + size, i))
+        end = max(end, address + size)
+    return groups
+
+
+def _copies(context: _core.Context, group: _Group,
+            kinds: dict[int, tuple[Any, Any]]) -> dict[int, _core.Buffer]:
+    """Memory of the device for a group: overlaps as the arrays do, so that a
+    kernel finds in one what it wrote to another."""
+    if len(group) == 1:
+        i = group[0][2]
+        return {i: context.buffer(*kinds[i])}
+    # Addresses of the device are as aligned as those of the host.
+    start = group[0][0] - group[0][0] % 256
+    whole = context.buffer(max(end for _, end, _ in group) - start)
+    return {i: whole.slice(address - start, end - start).view(*kinds[i])
+            for address, end, i in group}
+
+
 class Kernel:
     """A kernel for each context it is launched in, and a number of threads
     instead of a grid of blocks. See kernel()."""
@@ -128,20 +158,24 @@ class Kernel:
         """On a device that cannot reach the host's memory: to it, and back
         where the array may be written."""
         function = self.function()
-        context = function.context
-        arrays: dict[int, tuple[_core.Buffer, memoryview]] = {}
-        for i, view in hosted.items():
-            array = arguments[i]
-            if id(array) not in arrays:
-                copy = context.buffer(
-                    view.shape or 0, getattr(array, "dtype", view.format))
-                stream.enqueue_copy(copy, view)
-                arrays[id(array)] = copy, view
-            arguments[i] = arrays[id(array)][0]
+        kinds = {i: (view.shape, getattr(arguments[i], "dtype", view.format))
+                 for i, view in hosted.items()}
+        # By place, so that each place is copied once.
+        there: dict[tuple[int, int], tuple[_core.Buffer, memoryview]] = {}
+        back: dict[tuple[int, int], tuple[memoryview, _core.Buffer]] = {}
+        for group in _overlapping(hosted):
+            copies = _copies(function.context, group, kinds)
+            for address, end, i in group:
+                copy, view = copies[i], hosted[i]
+                there[address, end] = copy, view
+                if not view.readonly:
+                    back[address, end] = view, copy
+                arguments[i] = copy
+        for to, source in there.values():
+            stream.enqueue_copy(to, source)
         stream.enqueue_function(function, grid, block, *arguments, **options)
-        for copy, view in arrays.values():
-            if not view.readonly:
-                stream.enqueue_copy(view, copy)
+        for target, copy in back.values():
+            stream.enqueue_copy(target, copy)
         stream.synchronize()
 
     def __repr__(self) -> str:

@@ -105,11 +105,18 @@ static bool put_bytes(const struct place *place, PyObject *given, rnl_arg *out,
     return true;
 }
 
+// Whether the memory that a pointer leads to is const, or the type unknown. Of
+// `const int **` the int is, but not the pointer, which is in the memory.
 static bool takes_const(const rnl_parameter *parameter)
 {
-    const char *type = parameter->type;
-    return !type || !*type || strncmp(type, "const ", 6) == 0 ||
-           strstr(type, " const *") || strstr(type, " const*");
+    const char *type = parameter->type ? parameter->type : "";
+    const char *end = strrchr(type, '*'), *begin = type;
+    if (!end)
+        return true;
+    for (const char *at = type; at < end; at++)
+        begin = *at == '*' ? at + 1 : begin;
+    const char *found = strstr(begin, "const");
+    return found && found < end;
 }
 
 static bool put_buffer(const struct place *place, PyObject *given, rnl_arg *out)

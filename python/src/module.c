@@ -107,6 +107,18 @@ static PyObject *collect(PyObject *module, PyObject *ignored)
     Py_RETURN_NONE;
 }
 
+static PyObject *host_range(PyObject *module, PyObject *object)
+{
+    Py_buffer view;
+    (void)module;
+    if (PyObject_GetBuffer(object, &view, PyBUF_CONTIG_RO) != 0)
+        return NULL;
+    PyObject *range =
+        Py_BuildValue("(Nn)", PyLong_FromVoidPtr(view.buf), view.len);
+    PyBuffer_Release(&view);
+    return range;
+}
+
 static PyObject *exchange_mode(PyObject *module, PyObject *args)
 {
     int mode;
@@ -144,6 +156,8 @@ static PyMethodDef functions[] = {
     {"capture_exchange_mode", exchange_mode, METH_VARARGS, NULL},
     {"collect", collect, METH_NOARGS,
      "Let go of arrays whose work is done; waits do so by themselves."},
+    {"_host_range", host_range, METH_O,
+     "The address and the bytes of memory of the host."},
     {"_set_error_factory", set_error_factory, METH_O, NULL},
     {NULL, NULL, 0, NULL}};
 

@@ -310,3 +310,63 @@ def test_headers_options_and_variables(context, stream):
                 dict(headers={1: 2})):
         with pytest.raises(TypeError):
             runnel.Module(context, "", **bad)
+
+
+STEP = """
+extern "C" __global__ void step(int *a, int *b, const int *c, int n) {
+    int i = threadIdx.x;
+    if (i < n) a[i] += 1;
+    __syncthreads();
+    if (i < n) b[i] += 10;
+    __syncthreads();
+    if (i == 0 && c) a[0] = c[1];
+}"""
+
+
+@pytest.mark.parametrize("first, second, third", [
+    (slice(0, 4), slice(2, 6), slice(4, 8)), (slice(2, 6), slice(0, 4), None),
+    (slice(0, 4), slice(0, 4), slice(0, 4)), (slice(0, 4), slice(4, 8), None),
+    (slice(3, 7), slice(1, 5), slice(0, 2))])
+def test_arrays_that_overlap_are_one_memory(context, first, second, third):
+    """As on a cpu, which uses the memory itself."""
+    step = runnel.kernel(STEP, "step", context=context, block=8)
+    numbers = np.arange(8, dtype=np.int32)
+    expected = numbers.copy()
+    expected[first] += 1
+    expected[second] += 10
+    if third:
+        expected[first][0] = expected[third][1]
+    c = numbers[third] if third else None
+    if c is not None:
+        c.flags.writeable = False
+    step(8, numbers[first], numbers[second], c, 4)
+    assert numbers.tolist() == expected.tolist()
+
+
+def test_arrays_that_overlap_may_have_types_of_their_own(context):
+    add = runnel.kernel("""
+        extern "C" __global__ void f(short *a, int *b) {
+            if (threadIdx.x == 0) { a[2] = 5; __threadfence(); b[1] += 1; }
+        }""", "f", context=context, block=1)
+    memory = np.zeros(16, np.uint8)
+    add(1, memory[2:10].view(np.int16), memory[4:12].view(np.int32))
+    assert memory.view(np.int16).tolist() == [0, 0, 0, 5, 1, 0, 0, 0]
+
+
+@pytest.mark.parametrize("parameter, good", [
+    ("const int *a", True), ("int const *a", True), ("int *a", False),
+    ("int *const a", False), ("const int *const a", True),
+    ("const volatile int *__restrict__ a", True),
+    ("volatile const int *a", True), ("const int **a", False),
+    ("int *const *a", True), ("const int *const *a", True)])
+def test_read_only_memory_needs_a_const_parameter(context, stream, on_cpu,
+                                                  parameter, good):
+    kernel = context.compile(
+        'extern "C" __global__ void f(%s) { }' % parameter, "f")
+    buffer = runnel.from_array(bytes(16), context)
+    if good:
+        stream.enqueue_function(kernel, 1, 1, buffer)
+        stream.synchronize()
+    else:
+        with pytest.raises(BufferError, match="read-only"):
+            stream.enqueue_function(kernel, 1, 1, buffer)
