@@ -265,25 +265,63 @@ static PyObject *from_capsule(PyObject *context, PyObject *capsule)
     return NULL;
 }
 
-// The stream that the producer makes the tensor safe for.
-static PyObject *consumer_stream(PyObject *context, rnl_stream stream)
+// Where the producer says that the tensor is. Producers from before version 1
+// may not say it; their tensors tell it later.
+static bool ask_for_device(PyObject *object, struct dl_device *out)
+{
+    int type = 0, id = 0;
+    if (!PyObject_HasAttrString(object, "__dlpack_device__"))
+        return true;
+    PyObject *pair = PyObject_CallMethod(object, "__dlpack_device__", NULL);
+    bool good =
+        pair && PyTuple_Check(pair) && PyArg_ParseTuple(pair, "ii", &type, &id);
+    if (pair && !good) {
+        PyErr_Clear();
+        PyErr_Format(PyExc_BufferError,
+                     "__dlpack_device__ gives %R, which is no pair of a type "
+                     "and a number",
+                     pair);
+    }
+    Py_XDECREF(pair);
+    *out = (struct dl_device){type, id};
+    return good;
+}
+
+// The stream that the producer makes the tensor safe for. Memory of the host has
+// none; the default stream is 1 to CUDA and 0 to ROCm.
+static PyObject *consumer_stream(PyObject *context, rnl_stream stream,
+                                 struct dl_device device)
 {
     void *native = NULL;
     rnl_status status = RNL_OK;
-    if (context_is_cpu(context))
+    int index;
+    const char *api = context_api(context, &index);
+    if (!api)
+        return NULL;
+    bool hip = strcmp(api, "hip") == 0;
+    if (strcmp(api, "cpu") == 0 || device.type == DL_CPU ||
+        device.type == DL_CUDA_HOST || device.type == DL_ROCM_HOST)
         Py_RETURN_NONE;
     if (!stream)
         status = rnl_context_default_stream(handle_of(context), &stream);
     if (status == RNL_OK)
         CALL_UNLOCKED(status, rnl_stream_native(stream, &native));
-    return status == RNL_OK ? PyLong_FromVoidPtr(native) : raise_error(status);
+    if (status != RNL_OK)
+        return raise_error(status);
+    bool legacy = !native || native == RNL_NATIVE_LEGACY;
+    return legacy ? PyLong_FromLong(!hip) : PyLong_FromVoidPtr(native);
 }
 
 static PyObject *ask_for_capsule(PyObject *context, PyObject *object,
                                  rnl_stream stream)
 {
+    struct dl_device device = {0};
+    rnl_memory_kind kind;
     PyObject *method = PyObject_GetAttrString(object, "__dlpack__");
-    PyObject *native = method ? consumer_stream(context, stream) : NULL;
+    bool reachable = method && ask_for_device(object, &device) &&
+                     (device.type == 0 || read_place(device, context, &kind));
+    PyObject *native =
+        reachable ? consumer_stream(context, stream, device) : NULL;
     PyObject *empty = PyTuple_New(0);
     PyObject *options =
         native && empty

@@ -148,24 +148,32 @@ static bool wait_here(PyObject *context)
     return status == RNL_OK;
 }
 
+// The legacy default stream is 1 to CUDA, where 2 is that of each thread, and 0
+// to ROCm, where 1 and 2 are nothing.
+static bool is_stream(int64_t number, bool rocm)
+{
+    return number >= -1 && (rocm ? number != 1 && number != 2 : number != 0);
+}
+
 // Makes the consumer's stream wait for the context's work. The host waits where
 // the stream cannot be borrowed, as that of each thread.
-static bool order_stream(PyObject *context, PyObject *given)
+static bool order_stream(PyObject *context, PyObject *given, bool rocm)
 {
-    int64_t number = given == Py_None ? 1 : PyLong_AsLongLong(given);
+    int64_t number = given == Py_None ? !rocm : PyLong_AsLongLong(given);
     rnl_stream borrowed;
     rnl_status status;
     if (PyErr_Occurred())
         return false;
-    if (number == -1)
-        return true;
-    if (number <= 0) {
-        PyErr_Format(PyExc_ValueError,
-                     "%R is no stream: 1 is the legacy default stream, 2 that "
-                     "of each thread, -1 means no order",
-                     given);
+    if (!is_stream(number, rocm)) {
+        PyErr_Format(PyExc_ValueError, "%R is no stream: %s, -1 means no order",
+                     given,
+                     rocm ? "0 is the default stream of ROCm"
+                          : "1 is the legacy default stream of CUDA, 2 that of "
+                            "each thread");
         return false;
     }
+    if (number == -1)
+        return true;
     rnl_context handle = handle_of(context);
     CALL_UNLOCKED(status, number == 2 ? RNL_ERROR_UNSUPPORTED
                                       : rnl_stream_borrow(
@@ -185,7 +193,8 @@ static bool order(PyObject *object, const struct dl_device *device,
 {
     if (device->type == DL_CUDA || device->type == DL_ROCM ||
         device->type == DL_CUDA_MANAGED)
-        return order_stream(context_of(object), stream);
+        return order_stream(context_of(object), stream,
+                            device->type == DL_ROCM);
     if (stream == Py_None)
         return wait_here(context_of(object));
     int overflow = 0;

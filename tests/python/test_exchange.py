@@ -332,3 +332,76 @@ def test_the_interface_of_cuda(context, module, stream):
     with pytest.raises(BufferError, match="host"):
         stream.enqueue_function(module.function("scale"), 1, 1,
                                 np.ones(4, np.float32), 1.0, 4)
+
+
+# --- Devices and streams --------------------------------------------------------
+
+class Placed(Producer):
+    """A producer that says where its tensor is."""
+
+    def __init__(self, device, **facts):
+        super().__init__(**facts)
+        self.device = device
+
+    def __dlpack_device__(self):
+        return self.device
+
+
+# DLPack's numbers of a device's memory, memory of the host, and the default
+# stream.
+PLACES = {"cpu": (1, 1, None), "cuda": (2, 3, 1), "hip": (10, 11, 0)}
+
+
+def test_a_tensor_that_is_elsewhere_is_not_asked_for(context):
+    elsewhere = Placed((14, 0))
+    with pytest.raises(BufferError, match=r"\(14, 0\), which .* cannot reach"):
+        runnel.from_dlpack(elsewhere, context)
+    assert elsewhere.asked is None
+
+
+@pytest.mark.parametrize("device", [None, 5, (1,), ("cpu", 0), [1, 0]])
+def test_devices_that_are_none_are_refused(context, device):
+    with pytest.raises(BufferError, match="__dlpack_device__"):
+        runnel.from_dlpack(Placed(device), context)
+
+
+def test_an_exception_of_the_device_is_passed_on(context):
+    class Raises(Producer):
+        def __dlpack_device__(self):
+            raise KeyError("mine")
+    with pytest.raises(KeyError, match="mine"):
+        runnel.from_dlpack(Raises(), context)
+
+
+def test_memory_of_the_host_is_asked_for_without_a_stream(context, stream):
+    api = context.device.api
+    source = context.buffer(6, "float32", kind=runnel.MemoryKind.HOST)
+    assert source.__dlpack_device__() == (PLACES[api][1], 0)
+    same = runnel.from_dlpack(source, context, stream=stream)
+    assert same.address == source.address
+    producer = Placed((PLACES[api][1], 0), data=source.address,
+                      device_type=PLACES[api][1])
+    runnel.from_dlpack(producer, context, stream=stream)
+    assert producer.asked["stream"] is None
+
+
+def test_streams_have_the_numbers_of_the_api(context, stream):
+    """The array API: 1 is CUDA's default stream, and 0 ROCm's."""
+    api = context.device.api
+    if api == "cpu":
+        pytest.skip("a cpu has no streams that others know")
+    memory = context.buffer(6, "float32")
+    device, _, default = PLACES[api]
+    assert memory.__dlpack_device__() == (device, 0)
+    producer = Placed((device, 0), data=memory.address, device_type=device)
+    runnel.from_dlpack(producer, context, stream=stream)
+    assert producer.asked["stream"] == stream.native
+    legacy = runnel.Stream.borrow(context, 0)
+    producer = Placed((device, 0), data=memory.address, device_type=device)
+    runnel.from_dlpack(producer, context, stream=legacy)
+    assert producer.asked["stream"] == default
+    for good in None, default, -1, stream.native, *([2] * (api == "cuda")):
+        memory.__dlpack__(stream=good)
+    for bad in -2, *((0,) if api == "cuda" else (1, 2)):
+        with pytest.raises(ValueError, match="is no stream"):
+            memory.__dlpack__(stream=bad)

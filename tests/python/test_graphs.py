@@ -1,11 +1,12 @@
 """Capture, graphs built by hand, and pictures."""
 
 import shutil
+import weakref
 
 import pytest
 
 import runnel
-from conftest import need
+from conftest import need, wait_until
 
 np = pytest.importorskip("numpy")
 
@@ -193,3 +194,24 @@ def test_pictures(context, monkeypatch):
     monkeypatch.setenv("PATH", "")
     bundle = graph._repr_mimebundle_()
     assert "image/svg+xml" not in bundle and text in bundle["text/plain"]
+
+
+def test_a_function_that_refers_to_its_graph_goes_with_the_release(context):
+    """As docs/python.md says."""
+    need(context, runnel.Feature.GRAPHS)
+
+    class Owner:
+        def __init__(self):
+            self.graph = runnel.Graph(context)
+            self.graph.add_host_function(self.work)
+            self.exec = self.graph.instantiate()
+
+        def work(self):
+            pass
+
+    owner = Owner()
+    gone = weakref.ref(owner)
+    owner.graph.release()
+    owner.exec.release()
+    del owner
+    wait_until(lambda: gone() is None)

@@ -166,3 +166,26 @@ def test_memory_is_let_go_though_there_was_no_room_for_a_call(context, on_cpu):
     end = time.monotonic() + 30
     while any(ref() is not None for ref in gone):
         assert time.monotonic() < end
+
+
+def test_a_node_owns_its_function_though_there_was_no_memory_for_a_wrapper(
+        context, stream):
+    testcapi = pytest.importorskip("_testcapi", reason="Python lacks _testcapi")
+    failed = 0
+    for start in range(6):
+        calls = []
+        graph = runnel.Graph(context)
+        add, function, arguments = (graph.add_host_function, calls.append,
+                                    ("done",))
+        testcapi.set_nomemory(start, start + 1)
+        try:
+            add(function, arguments)
+        except MemoryError:
+            failed += 1
+        finally:
+            testcapi.remove_mem_hooks()
+        assert graph.node_count == 1
+        stream.enqueue_graph(graph.instantiate())
+        stream.synchronize()
+        assert calls == ["done"]
+    assert failed
