@@ -22,6 +22,7 @@ _numbers: list[tuple[str, str, int]]
 
 @final
 class Device:
+    def __hash__(self) -> int: ...
     @property
     def name(self) -> str: ...
     @property
@@ -115,6 +116,7 @@ class Context(_Counted):
 
 @final
 class Stream(_Counted):
+    def __hash__(self) -> int: ...
     def __new__(cls, context: Context, *, priority: int = 0,
                 flags: StreamFlags | int = 0,
                 label: str | None = None) -> Self: ...
@@ -139,7 +141,7 @@ class Stream(_Counted):
     def __cuda_stream__(self) -> Callable[[], tuple[int, int]]: ...
     def enqueue_function(self, function: Function, grid: _Extent,
                          block: _Extent, /, *arguments: Any,
-                         shared_size: int = 0, cluster: _Extent = ...,
+                         shared_size: int = 0, cluster: _Extent | None = None,
                          cooperative: bool = False, priority: int = 0,
                          label: str | None = None,
                          site: tuple[str, int] = ...) -> None: ...
@@ -248,7 +250,7 @@ class Buffer(_Counted):
 @final
 class Module(_Counted):
     def __new__(cls, context: Context, source: str, *,
-                options: Sequence[str] = (), headers: Mapping[str, str] = ...,
+                options: Sequence[str] = (), headers: Mapping[str, str] | None = None,
                 name_expressions: Sequence[str] = (), name: str | None = None,
                 label: str | None = None, untrusted: bool = False,
                 timeout: float | None = None) -> Self: ...
@@ -268,7 +270,7 @@ class Module(_Counted):
 class Function(_Counted):
     def __call__(self, grid: _Extent, block: _Extent, /, *arguments: Any,
                  stream: Stream | None = None, shared_size: int = 0,
-                 cluster: _Extent = ..., cooperative: bool = False,
+                 cluster: _Extent | None = None, cooperative: bool = False,
                  priority: int = 0, label: str | None = None,
                  site: tuple[str, int] = ...) -> None: ...
     @property
@@ -302,6 +304,7 @@ class Node:
 
 @final
 class Graph(_Counted):
+    def __hash__(self) -> int: ...
     def __new__(cls, context: Context, *, label: str | None = None) -> Self: ...
     @property
     def context(self) -> Context: ...
@@ -324,9 +327,10 @@ class Graph(_Counted):
     def instantiate(self) -> GraphExec: ...
     def add_function(self, function: Function, grid: _Extent, block: _Extent,
                      /, *arguments: Any, after: _After = (),
-                     shared_size: int = 0, cluster: _Extent = ...,
+                     shared_size: int = 0, cluster: _Extent | None = None,
                      cooperative: bool = False, priority: int = 0,
-                     label: str | None = None) -> Node: ...
+                     label: str | None = None,
+                     site: tuple[str, int] = ...) -> Node: ...
     def add_copy(self, to: _End, source: _End, size: int | None = None, *,
                  to_offset: int = 0, source_offset: int = 0,
                  after: _After = (), label: str | None = None) -> Node: ...
@@ -358,8 +362,9 @@ class GraphExec(_Counted):
     def update(self, graph: Graph, /) -> None: ...
     def set_function(self, node: Node, function: Function, grid: _Extent,
                      block: _Extent, /, *arguments: Any, shared_size: int = 0,
-                     cluster: _Extent = ..., cooperative: bool = False,
-                     priority: int = 0, label: str | None = None) -> None: ...
+                     cluster: _Extent | None = None, cooperative: bool = False,
+                     priority: int = 0, label: str | None = None,
+                     site: tuple[str, int] = ...) -> None: ...
     def set_enabled(self, node: Node, enabled: bool, /) -> None: ...
     def is_enabled(self, node: Node, /) -> bool: ...
 
@@ -371,7 +376,7 @@ def has_accelerator() -> bool: ...
 def version() -> tuple[int, int, int]: ...
 def compile_function(context: Context, source: str, function: str, *,
                      options: Sequence[str] = (),
-                     headers: Mapping[str, str] = ..., name: str | None = None,
+                     headers: Mapping[str, str] | None = None, name: str | None = None,
                      label: str | None = None, untrusted: bool = False,
                      timeout: float | None = None) -> Function: ...
 def from_dlpack(array: Any, context: Context,

@@ -262,8 +262,9 @@ bool arguments_read(struct arguments *out, rnl_stream stream,
     out->stream = stream;
     if ((size_t)count != kernel->parameter_count) {
         PyErr_Format(PyExc_TypeError,
-                     "the kernel takes %zu arguments, but %zd were given",
-                     kernel->parameter_count, count);
+                     "the kernel takes %zu argument%s, not %zd",
+                     kernel->parameter_count,
+                     kernel->parameter_count == 1 ? "" : "s", count);
         return false;
     }
     if (count > MOST_ARGUMENTS &&

@@ -20,6 +20,7 @@ struct wrapper {
     PyObject_HEAD _Atomic(void *) handle;  // NULL: released
     PyObject *owner;  // the Context; of a Context the default stream
     bool borrowed;    // nothing to release
+    void *identity;   // the handle, also behind the release
     PyObject *kept;   // whose object this one stands for, or NULL
 };
 
@@ -98,6 +99,12 @@ PyObject *wrapper_enter(PyObject *self, PyObject *ignored);
     {                                                                         \
         "__exit__", name##_release, METH_VARARGS, NULL                        \
     }
+
+// Equality of wrappers that stand for one object: a device, the default stream,
+// a body of a node are wrapped anew each time.
+PyObject *wrapper_compare(PyObject *left, PyObject *right, int operation);
+Py_hash_t wrapper_hash(PyObject *self);
+Py_hash_t hash_of_handle(const void *handle);
 
 // The owner that is a Context; borrowed.
 PyObject *context_of(PyObject *wrapper);

@@ -61,9 +61,10 @@ PyObject *buffer_make(rnl_buffer handle, PyObject *context,
     self->device_address = info.device_address;
     Py_ssize_t count = (Py_ssize_t)(info.size / layout->item_size);
     if (dimensions < 0 && info.size % layout->item_size != 0)
-        PyErr_Format(PyExc_ValueError,
-                     "%zu bytes are no whole number of elements of %zu bytes",
-                     info.size, layout->item_size);
+        PyErr_Format(
+            PyExc_ValueError,
+            "%zu bytes are not a whole number of elements of %zu bytes",
+            info.size, layout->item_size);
     else
         set_shape(self, dimensions < 0 ? &count : shape,
                   dimensions < 0 ? 1 : dimensions);

@@ -139,6 +139,8 @@ static PyMethodDef device_methods[] = {
 static PyType_Slot device_slots[] = {
     {Py_tp_dealloc, device_dealloc},
     {Py_tp_repr, device_repr},
+    {Py_tp_richcompare, wrapper_compare},
+    {Py_tp_hash, wrapper_hash},
     {Py_tp_methods, device_methods},
     {Py_tp_getset, device_fields},
     {Py_tp_doc, "A device: hardware that is not opened. See devices()."},

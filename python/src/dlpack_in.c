@@ -278,8 +278,8 @@ static bool ask_for_device(PyObject *object, struct dl_device *out)
     if (pair && !good) {
         PyErr_Clear();
         PyErr_Format(PyExc_BufferError,
-                     "__dlpack_device__ gives %R, which is no pair of a type "
-                     "and a number",
+                     "__dlpack_device__ gives %R instead of a type and a "
+                     "number",
                      pair);
     }
     Py_XDECREF(pair);
@@ -497,7 +497,7 @@ PyObject *buffer_from_array(PyObject *context, PyObject *array,
     if (!cpu && PyObject_HasAttrString(array, "__cuda_array_interface__"))
         return from_interface(context, array);
     PyErr_Format(PyExc_TypeError,
-                 "%R is no array: it has neither the buffer protocol nor "
+                 "%R is not an array: it has neither the buffer protocol nor "
                  "__dlpack__",
                  (PyObject *)Py_TYPE(array));
     return NULL;

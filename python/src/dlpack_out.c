@@ -165,8 +165,8 @@ static bool order_stream(PyObject *context, PyObject *given, bool rocm)
     if (PyErr_Occurred())
         return false;
     if (!is_stream(number, rocm)) {
-        PyErr_Format(PyExc_ValueError, "%R is no stream: %s, -1 means no order",
-                     given,
+        PyErr_Format(PyExc_ValueError,
+                     "%R is not a stream: %s, -1 means no order", given,
                      rocm ? "0 is the default stream of ROCm"
                           : "1 is the legacy default stream of CUDA, 2 that of "
                             "each thread");
@@ -372,8 +372,8 @@ PyObject *buffer_cuda_interface(PyObject *self, void *closure)
     if (!api)
         return NULL;
     if (strcmp(api, "cuda") != 0) {
-        PyErr_Format(PyExc_AttributeError, "memory of %s is none of CUDA's",
-                     api);
+        PyErr_Format(PyExc_AttributeError,
+                     "memory of %s does not belong to CUDA", api);
         return NULL;
     }
     rnl_context handle = handle_of(context);

@@ -55,12 +55,14 @@ struct compile {
     rnl_header *headers;
 };
 
+#define HEADERS "headers are a mapping of names to sources, both str"
+
 static bool read_headers(struct compile *compile, PyObject *given)
 {
     if (!given || given == Py_None)
         return true;
-    if (!PyDict_Check(given)) {
-        PyErr_SetString(PyExc_TypeError, "headers are a dict: {name: source}");
+    if (!PyObject_HasAttrString(given, "items")) {
+        PyErr_SetString(PyExc_TypeError, HEADERS);
         return false;
     }
     compile->header_items = PyMapping_Items(given);
@@ -74,8 +76,11 @@ static bool read_headers(struct compile *compile, PyObject *given)
     }
     for (Py_ssize_t i = 0; i < count; i++) {
         PyObject *item = PyList_GetItem(compile->header_items, i);
-        if (!PyArg_ParseTuple(item, "ss;headers are {name: source}",
-                              &compile->headers[i].name,
+        if (!PyTuple_Check(item)) {
+            PyErr_SetString(PyExc_TypeError, HEADERS);
+            return false;
+        }
+        if (!PyArg_ParseTuple(item, "ss;" HEADERS, &compile->headers[i].name,
                               &compile->headers[i].source))
             return false;
     }
@@ -281,7 +286,7 @@ static PyType_Slot module_slots[] = {
     {Py_tp_dealloc, module_dealloc},
     {Py_tp_methods, module_methods},
     {Py_tp_getset, module_fields},
-    {Py_tp_doc, "Module(context, source, *, options=(), headers={}, "
+    {Py_tp_doc, "Module(context, source, *, options=(), headers=None, "
                 "name_expressions=(), name=None, label=None, untrusted=False, "
                 "timeout=None)\n\nKernels compiled from source and loaded."},
     {0, NULL}};

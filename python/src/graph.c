@@ -258,6 +258,8 @@ static PyType_Slot graph_slots[] = {
     {Py_tp_new, graph_new},
     {Py_tp_dealloc, graph_dealloc},
     {Py_tp_repr, graph_repr},
+    {Py_tp_richcompare, wrapper_compare},
+    {Py_tp_hash, wrapper_hash},
     {Py_tp_methods, graph_methods},
     {Py_tp_getset, graph_fields},
     {Py_tp_doc, "Graph(context, *, label=None)\n\nWork described once."},

@@ -120,7 +120,7 @@ static bool read_option(rnl_launch *out, rnl_launch_attribute *attributes,
     if (strcmp(name, "shared_size") == 0)
         return to_uint64(value, &out->shared_size);
     if (strcmp(name, "cluster") == 0)
-        return to_dim3(value, &out->cluster);
+        return value == Py_None || to_dim3(value, &out->cluster);
     if (strcmp(name, "site") == 0)
         return read_site(value, out);
     if (strcmp(name, "label") == 0) {
@@ -242,7 +242,8 @@ PyObject *launch_of_tuple(submit_fn submit, void *where, PyObject *function,
         if (name && strcmp(name, own) == 0)
             continue;
         if (named == MOST_OPTIONS)
-            PyErr_SetString(PyExc_TypeError, "a launch has no so many options");
+            PyErr_SetString(PyExc_TypeError,
+                            "a launch does not have so many options");
         names = names ? names : PyList_New(0);
         good = name && named < MOST_OPTIONS && names &&
                PyList_Append(names, key) == 0;

@@ -115,7 +115,7 @@ bool layout_of_dtype(PyObject *dtype, struct layout *out)
     else if (!found && !PyErr_Occurred())
         PyErr_Format(
             PyExc_TypeError,
-            "%R is no type of elements; there are bool, int8 to int64, "
+            "%R is not a type of elements; there are bool, int8 to int64, "
             "uint8 to uint64, float16 to float64, bfloat16, complex64 "
             "and complex128",
             dtype);

@@ -145,7 +145,7 @@ static PyMethodDef functions[] = {
      "Whether a device that is not the cpu is present."},
     {"version", version, METH_NOARGS, "Of the library: three numbers."},
     {"compile_function", WITH_NAMES(compile_function),
-     "compile_function(context, source, function, *, options=(), headers={}, "
+     "compile_function(context, source, function, *, options=(), headers=None, "
      "name=None, label=None, untrusted=False, timeout=None): a Function, from "
      "a cache in memory where it was compiled before."},
     {"from_dlpack", WITH_NAMES(from_dlpack),

@@ -137,8 +137,9 @@ static PyObject *behind(PyObject *args, Py_ssize_t count)
 {
     if (PyTuple_Size(args) >= count)
         return PyTuple_GetSlice(args, count, PyTuple_Size(args));
-    PyErr_Format(PyExc_TypeError, "%zd arguments are missing",
-                 count - PyTuple_Size(args));
+    PyErr_Format(PyExc_TypeError,
+                 "the call needs %zd arguments at least, not %zd", count,
+                 PyTuple_Size(args));
     return NULL;
 }
 
@@ -443,9 +444,7 @@ static PyObject *node_compare(PyObject *left, PyObject *right, int operation)
 
 static Py_hash_t node_hash(PyObject *self)
 {
-    uintptr_t number = (uintptr_t)((struct node_object *)self)->node;
-    Py_hash_t hash = (Py_hash_t)(number * 0x9E3779B97F4A7C15u >> 8);
-    return hash == -1 ? 1 : hash;
+    return hash_of_handle(((struct node_object *)self)->node);
 }
 
 static PyObject *node_repr(PyObject *self)

@@ -365,7 +365,8 @@ static PyObject *get_cuda_stream(PyObject *self, void *closure)
         return NULL;
     if (strcmp(api, "cuda") == 0)
         return PyCFunction_New(&method, self);
-    PyErr_Format(PyExc_AttributeError, "a stream of %s is none of CUDA's", api);
+    PyErr_Format(PyExc_AttributeError, "a stream of %s does not belong to CUDA",
+                 api);
     return NULL;
 }
 
@@ -457,6 +458,8 @@ static PyType_Slot stream_slots[] = {
     {Py_tp_new, stream_new},
     {Py_tp_dealloc, stream_dealloc},
     {Py_tp_repr, stream_repr},
+    {Py_tp_richcompare, wrapper_compare},
+    {Py_tp_hash, wrapper_hash},
     {Py_tp_methods, stream_methods},
     {Py_tp_getset, stream_fields},
     {Py_tp_doc, "Stream(context, *, priority=0, flags=0, label=None)\n\n"

@@ -207,7 +207,7 @@ bool pattern_of(const struct layout *layout, PyObject *value, uint64_t *out)
     Py_XDECREF(module);
     if (!bytes && !PyErr_ExceptionMatches(PyExc_OverflowError)) {
         PyErr_Clear();
-        PyErr_Format(PyExc_ValueError, "%R is no value of type %s", value,
+        PyErr_Format(PyExc_ValueError, "%R is not a value of type %s", value,
                      layout_name(layout));
     }
     Py_XDECREF(bytes);

@@ -7,6 +7,7 @@ static PyObject *make(PyTypeObject *type, void *handle, PyObject *owner)
     struct wrapper *self = (struct wrapper *)allocate(type, 0);
     if (self) {
         atomic_init(&self->handle, handle);
+        self->identity = handle;
         Py_XINCREF(owner);
         self->owner = owner;
     }
@@ -57,6 +58,28 @@ PyObject *wrapper_enter(PyObject *self, PyObject *ignored)
     (void)ignored;
     Py_INCREF(self);
     return self;
+}
+
+PyObject *wrapper_compare(PyObject *left, PyObject *right, int operation)
+{
+    if (Py_TYPE(left) != Py_TYPE(right) ||
+        (operation != Py_EQ && operation != Py_NE))
+        Py_RETURN_NOTIMPLEMENTED;
+    bool same = ((struct wrapper *)left)->identity ==
+                ((struct wrapper *)right)->identity;
+    return PyBool_FromLong(same == (operation == Py_EQ));
+}
+
+Py_hash_t hash_of_handle(const void *handle)
+{
+    uintptr_t number = (uintptr_t)handle;
+    Py_hash_t hash = (Py_hash_t)(number * 0x9E3779B97F4A7C15u >> 8);
+    return hash == -1 ? 1 : hash;
+}
+
+Py_hash_t wrapper_hash(PyObject *self)
+{
+    return hash_of_handle(((struct wrapper *)self)->identity);
 }
 
 PyObject *wrapper_context(PyObject *self, void *closure)

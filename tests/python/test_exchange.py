@@ -403,5 +403,5 @@ def test_streams_have_the_numbers_of_the_api(context, stream):
     for good in None, default, -1, stream.native, *([2] * (api == "cuda")):
         memory.__dlpack__(stream=good)
     for bad in -2, *((0,) if api == "cuda" else (1, 2)):
-        with pytest.raises(ValueError, match="is no stream"):
+        with pytest.raises(ValueError, match="is not a stream"):
             memory.__dlpack__(stream=bad)

@@ -1,7 +1,9 @@
 """Launches: arguments, shapes, options, and what is refused."""
 
+import collections
 import inspect
 import struct
+import types
 
 import pytest
 
@@ -102,8 +104,10 @@ def test_kinds_are_checked_where_they_are_known(context, module, on_cpu):
 
 
 def test_the_number_of_arguments_is_checked(context, module):
-    with pytest.raises(TypeError, match="takes 3 arguments, but 2"):
+    with pytest.raises(TypeError, match="takes 3 arguments, not 2$"):
         module.function("scale")(1, 4, context.buffer(4), 1.0)
+    with pytest.raises(TypeError, match="takes 1 argument, not 0$"):
+        module.function("count")(1, 4)
 
 
 @pytest.mark.parametrize("grid, block, kind", [
@@ -123,8 +127,9 @@ def test_options_of_a_launch(context, stream, module):
                             priority=-1)
     if context.supports(runnel.Feature.COOPERATIVE_LAUNCH):
         stream.enqueue_function(count, 1, 4, a, cooperative=True)
+    stream.enqueue_function(count, 1, 1, a, cluster=None, label=None)
     stream.synchronize()
-    assert a.numpy()[0] in (6, 10)
+    assert a.numpy()[0] in (7, 11)
     with pytest.raises(TypeError, match="no option 'shared'"):
         stream.enqueue_function(count, 1, 1, a, shared=64)
     with pytest.raises(TypeError, match="no option 'x'"):
@@ -306,8 +311,22 @@ def test_headers_options_and_variables(context, stream):
     stream.synchronize()
     assert out.numpy()[0] == 143
     assert isinstance(module.log, str)
+
+    class Listed:
+        def __init__(self, *items):
+            self._items = items
+
+        def items(self):
+            return self._items
+
+    for good in None, types.MappingProxyType({"mine.h": ""}), \
+            collections.ChainMap({"mine.h": ""}), Listed(("mine.h", "")):
+        runnel.Module(context, '#include "mine.h"\n' if good else "",
+                      headers=good)
     for bad in (dict(options="-DX"), dict(options=[1]), dict(headers=["a"]),
-                dict(headers={1: 2})):
+                dict(headers={1: 2}), dict(headers=5),
+                dict(headers=Listed(["mine.h", ""])),
+                dict(headers=Listed(("mine.h",)))):
         with pytest.raises(TypeError):
             runnel.Module(context, "", **bad)
 

@@ -330,3 +330,23 @@ def test_waits_let_other_threads_run(context, stream):
     gate.open()
     thread.join(60)
     assert done
+
+
+def test_wrappers_of_one_object_are_equal(context, stream):
+    device = context.device
+    assert device == context.device and device != stream
+    assert device in {runnel.devices(device.api)[device.index]}
+    default = context.default_stream
+    assert default == context.default_stream and default != stream
+    assert {default: 1}[context.default_stream] == 1
+    other = context.stream()
+    number = hash(other)
+    other.release()
+    assert hash(other) == number and other == other
+    assert other != default and other is not None
+    with pytest.raises(TypeError):
+        default < stream
+    need(context, runnel.Feature.GRAPHS)
+    graph = runnel.Graph(context)
+    loop = graph.add_condition(runnel.NodeKind.WHILE, context.buffer(4))
+    assert loop.bodies == loop.bodies and loop.bodies[0] != graph
