@@ -267,6 +267,8 @@ void site_of_caller(const char **out_file, int *out_line);
 typedef rnl_status (*submit_fn)(void *where, rnl_function function,
                                 const rnl_launch *launch, const rnl_args *args);
 
+extern PyObject *stream_name;  // "stream"
+bool launch_register(void);
 PyObject *launch(rnl_stream stream, PyObject *function, PyObject *const *given,
                  Py_ssize_t count, PyObject *names);
 PyObject *launch_of_tuple(submit_fn submit, void *where, PyObject *function,

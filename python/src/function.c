@@ -349,12 +349,9 @@ PyObject *compile_function(PyObject *module, PyObject *args, PyObject *kwargs)
 // function(grid, block, *arguments, stream=None, ...).
 static PyObject *function_call(PyObject *self, PyObject *args, PyObject *kwargs)
 {
-    static PyObject *name;
     PyObject *context = context_of(self), *stream = NULL;
     rnl_stream handle = NULL;
-    if (!name && !(name = PyUnicode_InternFromString("stream")))
-        return NULL;
-    if (kwargs && (stream = PyDict_GetItemWithError(kwargs, name)) &&
+    if (kwargs && (stream = PyDict_GetItemWithError(kwargs, stream_name)) &&
         stream != Py_None && !to_stream(stream, &handle))
         return NULL;
     // A released stream has no handle either, and is refused by the launch.

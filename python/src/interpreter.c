@@ -42,13 +42,32 @@ bool host_call_begin(struct host_call_scope *out)
     return open;
 }
 
+// What a process that ends by the pending exception returns. PyErr_Print would
+// end the interpreter on SystemExit, which works on its own threads alone.
+static int exit_code(void)
+{
+    if (!PyErr_Occurred())
+        return 0;
+    if (!PyErr_ExceptionMatches(PyExc_SystemExit)) {
+        PyErr_Print();
+        return 1;
+    }
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    PyErr_NormalizeException(&type, &value, &traceback);
+    PyObject *code = value ? PyObject_GetAttrString(value, "code") : NULL;
+    int number = code == Py_None ? 0 : 1;
+    if (code && PyLong_Check(code))
+        number = (int)PyLong_AsLong(code);
+    PyErr_Clear();
+    return number;
+}
+
 // The library's thread is alone in the child, so the child ends where its
 // function does, as that of a thread of Python does.
 static void end_child(void)
 {
-    int code = PyErr_Occurred() != NULL;
-    if (code)
-        PyErr_Print();  // ends the process itself on SystemExit
+    int code = exit_code();
     static const char *const names[] = {"stdout", "stderr"};
     for (int i = 0; i < 2; i++) {
         PyObject *file = PySys_GetObject(names[i]);

@@ -22,15 +22,24 @@ struct place_seen {
 
 static struct place_seen seen[KNOWN_PLACES];
 static PyObject *files;  // name: name, to find the string that is kept
+static PyObject *instruction_name;
+PyObject *stream_name;
 
+bool launch_register(void)
+{
+    files = PyDict_New();
+    instruction_name = PyUnicode_InternFromString("f_lasti");
+    stream_name = PyUnicode_InternFromString("stream");
+    return files && instruction_name && stream_name;
+}
+
+// One call, as another thread may keep the same name at the same time.
 static const char *keep_name(PyObject *name)
 {
-    if (!files)
-        files = PyDict_New();
-    PyObject *kept = files ? PyDict_GetItemWithError(files, name) : NULL;
-    if (!kept && files && PyDict_SetItem(files, name, name) == 0)
-        kept = name;
-    return kept ? PyUnicode_AsUTF8AndSize(kept, NULL) : NULL;
+    PyObject *kept = PyObject_CallMethod(files, "setdefault", "OO", name, name);
+    const char *text = kept ? PyUnicode_AsUTF8AndSize(kept, NULL) : NULL;
+    Py_XDECREF(kept);  // the dict has it
+    return text;
 }
 
 static const char *keep_file(PyObject *code)
@@ -44,10 +53,7 @@ static const char *keep_file(PyObject *code)
 
 static long instruction_of(PyFrameObject *frame)
 {
-    static PyObject *name;
-    if (!name)
-        name = PyUnicode_InternFromString("f_lasti");
-    PyObject *number = name ? PyObject_GetAttr((PyObject *)frame, name) : NULL;
+    PyObject *number = PyObject_GetAttr((PyObject *)frame, instruction_name);
     long result = number ? PyLong_AsLong(number) : -1;
     Py_XDECREF(number);
     PyErr_Clear();

@@ -92,10 +92,12 @@ static PyObject *version(PyObject *module, PyObject *ignored)
 static PyObject *set_error_factory(PyObject *module, PyObject *factory)
 {
     (void)module;
-    PyObject *old = error_factory;
+    if (error_factory) {
+        PyErr_SetString(PyExc_RuntimeError, "there is a factory of errors");
+        return NULL;
+    }
     Py_INCREF(factory);
     error_factory = factory;
-    Py_XDECREF(old);
     Py_RETURN_NONE;
 }
 
@@ -271,8 +273,8 @@ static int execute(PyObject *module)
     bool good = interpreter_take(module) && device_register(module) &&
                 context_register(module) && stream_register(module) &&
                 event_register(module) && buffer_register(module) &&
-                function_register(module) && graph_register(module) &&
-                add_numbers(module);
+                function_register(module) && launch_register() &&
+                graph_register(module) && add_numbers(module);
     return good ? 0 : -1;
 }
 
