@@ -124,7 +124,7 @@ static bool put_buffer(const struct place *place, PyObject *given, rnl_arg *out)
     const struct buffer_wrapper *buffer = (struct buffer_wrapper *)given;
     rnl_buffer handle = handle_of(given);
     if (!handle)
-        return is_alive(given);
+        return refuse_released(given);
     if (buffer->readonly && !takes_const(place->parameter)) {
         PyErr_Format(PyExc_BufferError,
                      "argument %zu is read-only memory, but the kernel takes "

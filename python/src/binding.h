@@ -121,9 +121,16 @@ PyObject *wrapper_context(PyObject *self, void *closure);
         Py_END_ALLOW_THREADS                    \
     } while (0)
 
+// Says that the object is released; false.
+bool refuse_released(PyObject *object);
+
 // False with an Error where the object was released: without a handle it would
 // be none at all to calls for which it is optional.
-bool is_alive(PyObject *object);
+static inline bool is_alive(PyObject *object)
+{
+    return handle_of(object) || refuse_released(object);
+}
+
 // Raises the last failure of this thread as a runnel.Error; NULL.
 PyObject *raise_error(rnl_status status);
 PyObject *none_or_error(rnl_status status);

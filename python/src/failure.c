@@ -101,10 +101,8 @@ PyObject *raise_error(rnl_status status)
     return raise_fields(status, last_fields());
 }
 
-bool is_alive(PyObject *object)
+bool refuse_released(PyObject *object)
 {
-    if (handle_of(object))
-        return true;
     const struct {
         PyTypeObject *type;
         const char *name;
