@@ -12,10 +12,11 @@ from ._core import (
     Buffer, Context, Device, Event, Function, Graph, GraphExec, Module, Node,
     Stream, api_names, api_reason, capture_exchange_mode, collect,
     compile_function, default_device, devices, from_array, from_dlpack,
-    has_accelerator, version)
+    has_accelerator, set_log, version)
 from ._enums import (
-    CaptureMode, CaptureStatus, Element, Feature, FunctionAttribute,
-    MemoryKind, NodeKind, Status, StreamFlags, ValueKind, WaitCondition)
+    CaptureMode, CaptureStatus, Element, Feature, FunctionAttribute, LogLevel,
+    MemoryAdvice, MemoryKind, NodeKind, Status, StreamFlags, ValueKind,
+    WaitCondition)
 from ._errors import (
     ArgumentMismatch, CompileError, Error, InvalidArgument, NotFound,
     OutOfMemory, OutOfRange, TimedOut, Unsupported)
@@ -29,9 +30,10 @@ __all__ = [
     "ArgumentMismatch", "Buffer", "CaptureMode", "CaptureStatus",
     "CompileError", "Context", "Device", "Element", "Error", "Event",
     "Feature", "Function", "FunctionAttribute", "Graph", "GraphExec",
-    "InvalidArgument", "Kernel", "MemoryKind", "Module", "Node", "NodeKind",
+    "InvalidArgument", "Kernel", "LogLevel", "MemoryAdvice", "MemoryKind", "Module", "Node", "NodeKind",
     "NotFound", "OutOfMemory", "OutOfRange", "Promise", "Status", "Stream",
     "StreamFlags", "TimedOut", "Unsupported", "ValueKind", "WaitCondition",
     "api_names", "api_reason", "capture_exchange_mode", "collect",
     "compile_function", "current_context", "default_device", "devices",
-    "from_array", "from_dlpack", "has_accelerator", "kernel", "version"]
+    "from_array", "from_dlpack", "has_accelerator", "kernel", "set_log",
+    "version"]

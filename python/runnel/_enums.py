@@ -112,6 +112,22 @@ class NodeKind(IntEnum):
     SWITCH = 14
 
 
+class MemoryAdvice(IntEnum):
+    NONE = 0
+    READ_MOSTLY = 1
+    PREFER_DEVICE = 2
+    PREFER_HOST = 3
+    USED_BY_DEVICE = 4
+    USED_BY_HOST = 5
+
+
+class LogLevel(IntEnum):
+    ERROR = 1
+    WARNING = 2
+    INFO = 3
+    DEBUG = 4
+
+
 class FunctionAttribute(IntEnum):
     DYNAMIC_SHARED = 1
     CARVEOUT = 2

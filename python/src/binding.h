@@ -161,6 +161,8 @@ int to_dim3(PyObject *object, void *out);     // int or up to 3 of them
 int to_address(PyObject *object, void *out);  // int: void *
 int to_uint64(PyObject *object, void *out);
 bool writable(const struct buffer_wrapper *buffer, const char *what);
+// Whether a value fits a word of 32 or 64 bits.
+bool fits_word(uint64_t value, uint32_t bits);
 
 // --- Borrowed memory ---------------------------------------------------------
 
@@ -321,6 +323,14 @@ PyObject *graph_add_event_wait(PyObject *self, PyObject *args,
                                PyObject *kwargs);
 PyObject *graph_add_child(PyObject *self, PyObject *args, PyObject *kwargs);
 PyObject *graph_add_condition(PyObject *self, PyObject *args, PyObject *kwargs);
+PyObject *graph_add_write_value32(PyObject *self, PyObject *args,
+                                  PyObject *kwargs);
+PyObject *graph_add_write_value64(PyObject *self, PyObject *args,
+                                  PyObject *kwargs);
+PyObject *graph_add_wait_value32(PyObject *self, PyObject *args,
+                                 PyObject *kwargs);
+PyObject *graph_add_wait_value64(PyObject *self, PyObject *args,
+                                 PyObject *kwargs);
 PyObject *exec_set_function(PyObject *self, PyObject *args, PyObject *kwargs);
 
 // --- Types -------------------------------------------------------------------
@@ -342,3 +352,4 @@ bool buffer_expose(PyObject *object);
 PyObject *buffer_shape(PyObject *object, void *closure);
 PyObject *from_dlpack(PyObject *module, PyObject *args, PyObject *kwargs);
 PyObject *from_array(PyObject *module, PyObject *args, PyObject *kwargs);
+PyObject *set_log(PyObject *module, PyObject *args, PyObject *kwargs);

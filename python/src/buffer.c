@@ -315,6 +315,21 @@ static PyObject *buffer_slice(PyObject *object, PyObject *args)
                : raise_error(status);
 }
 
+static PyObject *buffer_advise(PyObject *self, PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = {"advice", "offset", "size", NULL};
+    size_t offset = 0, size = RNL_WHOLE;
+    int advice;
+    rnl_status status;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "i|O&O&:advise", names,
+                                     &advice, to_count, &offset, to_size,
+                                     &size))
+        return NULL;
+    CALL_UNLOCKED(status, rnl_buffer_advise(handle_of(self), offset, size,
+                                            (rnl_memory_advice)advice));
+    return none_or_error(status);
+}
+
 static PyObject *buffer_repr(PyObject *object)
 {
     if (!handle_of(object))
@@ -350,6 +365,10 @@ static PyMethodDef buffer_methods[] = {
      "view(shape=None, dtype=None): the same memory as another array."},
     {"slice", buffer_slice, METH_VARARGS,
      "slice(start, stop=None): elements along the first axis, as a Buffer."},
+    {"advise", (PyCFunction)(void (*)(void))buffer_advise,
+     METH_VARARGS | METH_KEYWORDS,
+     "advise(advice, offset=0, size=None): how managed memory will be used, a "
+     "MemoryAdvice."},
     {"__dlpack__", (PyCFunction)(void (*)(void))buffer_dlpack,
      METH_VARARGS | METH_KEYWORDS, NULL},
     {"__dlpack_device__", buffer_dlpack_device, METH_NOARGS, NULL},

@@ -247,6 +247,16 @@ static PyMethodDef graph_methods[] = {
      "add_event_record(event, *, after=(), label=None)"},
     {"add_event_wait", WITH_NAMES(graph_add_event_wait),
      "add_event_wait(event, *, after=(), label=None)"},
+    {"add_write_value32", WITH_NAMES(graph_add_write_value32),
+     "add_write_value32(buffer, offset, value, *, after=(), label=None)"},
+    {"add_write_value64", WITH_NAMES(graph_add_write_value64),
+     "add_write_value64(buffer, offset, value, *, after=(), label=None)"},
+    {"add_wait_value32", WITH_NAMES(graph_add_wait_value32),
+     "add_wait_value32(buffer, offset, value, condition=WaitCondition.GEQ, *, "
+     "after=(), label=None)"},
+    {"add_wait_value64", WITH_NAMES(graph_add_wait_value64),
+     "add_wait_value64(buffer, offset, value, condition=WaitCondition.GEQ, *, "
+     "after=(), label=None)"},
     {"add_child", WITH_NAMES(graph_add_child),
      "add_child(graph, *, after=(), label=None)"},
     {"add_condition", WITH_NAMES(graph_add_condition),

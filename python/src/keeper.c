@@ -37,7 +37,13 @@ void keeper_free(struct keeper *keeper)
 
 void keepers_collect(void)
 {
-    struct keeper *keeper = atomic_exchange(&retired, NULL);
+    struct keeper *newest = atomic_exchange(&retired, NULL), *keeper = NULL;
+    while (newest) {  // the oldest first: messages have an order
+        struct keeper *next = newest->next;
+        newest->next = keeper;
+        keeper = newest;
+        newest = next;
+    }
     while (keeper) {
         struct keeper *next = keeper->next;
         keeper_free(keeper);

@@ -156,6 +156,11 @@ static PyMethodDef functions[] = {
      "from_array(array, context, stream=None): a Buffer, without a copy, of "
      "the buffer protocol, DLPack or the CUDA array interface."},
     {"capture_exchange_mode", exchange_mode, METH_VARARGS, NULL},
+    {"set_log", WITH_NAMES(set_log),
+     "set_log(function, level=LogLevel.WARNING): have function(level, text) "
+     "called for messages of the library, soon and on a thread of Python; "
+     "None: "
+     "as RUNNEL_LOG says."},
     {"collect", collect, METH_NOARGS,
      "Let go of arrays whose work is done; waits do so by themselves."},
     {"_host_range", host_range, METH_O,
@@ -224,6 +229,16 @@ static const struct number numbers[] = {
     ROW(NodeKind, NODE, IF),
     ROW(NodeKind, NODE, WHILE),
     ROW(NodeKind, NODE, SWITCH),
+    ROW(MemoryAdvice, ADVICE, NONE),
+    ROW(MemoryAdvice, ADVICE, READ_MOSTLY),
+    ROW(MemoryAdvice, ADVICE, PREFER_DEVICE),
+    ROW(MemoryAdvice, ADVICE, PREFER_HOST),
+    ROW(MemoryAdvice, ADVICE, USED_BY_DEVICE),
+    ROW(MemoryAdvice, ADVICE, USED_BY_HOST),
+    ROW(LogLevel, LOG, ERROR),
+    ROW(LogLevel, LOG, WARNING),
+    ROW(LogLevel, LOG, INFO),
+    ROW(LogLevel, LOG, DEBUG),
     ROW(FunctionAttribute, FUNCTION, DYNAMIC_SHARED),
     ROW(FunctionAttribute, FUNCTION, CARVEOUT),
     ROW(Feature, FEATURE, COMPILE),

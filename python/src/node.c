@@ -329,6 +329,72 @@ PyObject *graph_add_event_wait(PyObject *self, PyObject *args, PyObject *kwargs)
     return add_event(self, args, kwargs, RNL_NODE_EVENT_WAIT);
 }
 
+static PyObject *add_value(PyObject *self, PyObject *after, const char *label,
+                           const rnl_value_op *op)
+{
+    const rnl_node_params params = {.struct_size = sizeof params,
+                                    .kind = RNL_NODE_VALUES,
+                                    .label = label,
+                                    .values = op,
+                                    .value_count = 1};
+    return fits_word(op->value, op->width) ? add(self, after, &params) : NULL;
+}
+
+static PyObject *add_write(PyObject *self, PyObject *args, PyObject *kwargs,
+                           uint32_t bits)
+{
+    static char *names[] = {"buffer", "offset", "value",
+                            "after",  "label",  NULL};
+    rnl_value_op op = {
+        .struct_size = sizeof op, .action = RNL_WRITE_VALUE, .width = bits};
+    struct buffer_wrapper *buffer;
+    PyObject *after = NULL;
+    const char *label = NULL;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O&O&O&|$Oz:add_write_value",
+                                     names, to_buffer, &buffer, to_count,
+                                     &op.offset, to_uint64, &op.value, &after,
+                                     &label) ||
+        !writable(buffer, "the value"))
+        return NULL;
+    op.buffer = handle_of((PyObject *)buffer);
+    return add_value(self, after, label, &op);
+}
+
+static PyObject *add_wait(PyObject *self, PyObject *args, PyObject *kwargs,
+                          uint32_t bits)
+{
+    static char *names[] = {"buffer", "offset", "value", "condition",
+                            "after",  "label",  NULL};
+    rnl_value_op op = {.struct_size = sizeof op, .width = bits};
+    struct buffer_wrapper *buffer;
+    PyObject *after = NULL;
+    const char *label = NULL;
+    int condition = RNL_WAIT_GEQ;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O&O&O&|i$Oz:add_wait_value",
+                                     names, to_buffer, &buffer, to_count,
+                                     &op.offset, to_uint64, &op.value,
+                                     &condition, &after, &label))
+        return NULL;
+    if (condition == RNL_WRITE_VALUE) {
+        PyErr_Format(PyExc_ValueError, "%d is not a WaitCondition", condition);
+        return NULL;
+    }
+    op.action = (rnl_value_action)condition;
+    op.buffer = handle_of((PyObject *)buffer);
+    return add_value(self, after, label, &op);
+}
+
+#define ADD_VALUE(name, add_it, bits)                                \
+    PyObject *name(PyObject *self, PyObject *args, PyObject *kwargs) \
+    {                                                                \
+        return add_it(self, args, kwargs, bits);                     \
+    }
+
+ADD_VALUE(graph_add_write_value32, add_write, 32)
+ADD_VALUE(graph_add_write_value64, add_write, 64)
+ADD_VALUE(graph_add_wait_value32, add_wait, 32)
+ADD_VALUE(graph_add_wait_value64, add_wait, 64)
+
 PyObject *graph_add_child(PyObject *self, PyObject *args, PyObject *kwargs)
 {
     static char *names[] = {"graph", "after", "label", NULL};

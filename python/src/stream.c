@@ -176,7 +176,7 @@ static PyObject *stream_enqueue_wait_context(PyObject *self, PyObject *args)
 
 // --- Values ------------------------------------------------------------------
 
-static PyObject *write_value(PyObject *self, PyObject *args, int bits)
+static PyObject *write_value(PyObject *self, PyObject *args, uint32_t bits)
 {
     struct buffer_wrapper *buffer;
     size_t offset;
@@ -184,12 +184,8 @@ static PyObject *write_value(PyObject *self, PyObject *args, int bits)
     rnl_status status;
     if (!PyArg_ParseTuple(args, "O&O&O&:enqueue_write_value", to_buffer,
                           &buffer, to_count, &offset, to_uint64, &value) ||
-        !writable(buffer, "the value"))
+        !writable(buffer, "the value") || !fits_word(value, bits))
         return NULL;
-    if (bits == 32 && value > UINT32_MAX) {
-        PyErr_SetString(PyExc_OverflowError, "the value has more than 32 bits");
-        return NULL;
-    }
     rnl_buffer handle = handle_of((PyObject *)buffer);
     CALL_UNLOCKED(
         status, bits == 32 ? rnl_enqueue_write_value32(handle_of(self), handle,
@@ -199,7 +195,7 @@ static PyObject *write_value(PyObject *self, PyObject *args, int bits)
     return none_or_error(status);
 }
 
-static PyObject *wait_value(PyObject *self, PyObject *args, int bits)
+static PyObject *wait_value(PyObject *self, PyObject *args, uint32_t bits)
 {
     struct buffer_wrapper *buffer;
     size_t offset;
@@ -208,12 +204,9 @@ static PyObject *wait_value(PyObject *self, PyObject *args, int bits)
     rnl_status status;
     if (!PyArg_ParseTuple(args, "O&O&O&|i:enqueue_wait_value", to_buffer,
                           &buffer, to_count, &offset, to_uint64, &value,
-                          &condition))
+                          &condition) ||
+        !fits_word(value, bits))
         return NULL;
-    if (bits == 32 && value > UINT32_MAX) {
-        PyErr_SetString(PyExc_OverflowError, "the value has more than 32 bits");
-        return NULL;
-    }
     rnl_buffer handle = handle_of((PyObject *)buffer);
     rnl_value_action action = (rnl_value_action)condition;
     CALL_UNLOCKED(

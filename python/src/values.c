@@ -205,6 +205,14 @@ bool shape_of(PyObject *given, Py_ssize_t shape[MOST_DIMENSIONS],
     return !PyErr_Occurred();
 }
 
+bool fits_word(uint64_t value, uint32_t bits)
+{
+    bool fits = bits == 64 || value <= UINT32_MAX;
+    if (!fits)
+        PyErr_SetString(PyExc_OverflowError, "the value has more than 32 bits");
+    return fits;
+}
+
 bool writable(const struct buffer_wrapper *buffer, const char *what)
 {
     if (buffer->readonly)

@@ -350,3 +350,17 @@ def test_a_copy_has_memory_of_the_same_kind(context, stream, kind):
     assert copy.kind == kind or not gpu
     assert copy.address != buffer.address
     assert copy.numpy().tolist() == [7] * 4
+
+
+def test_advice_is_for_managed_memory(context):
+    need(context, runnel.Feature.MANAGED_MEMORY)
+    managed = context.buffer(8, kind=runnel.MemoryKind.MANAGED)
+    for advice in runnel.MemoryAdvice:
+        managed.advise(advice)
+    managed.advise(runnel.MemoryAdvice.READ_MOSTLY, 4, size=4)
+    with pytest.raises(IndexError):
+        managed.advise(runnel.MemoryAdvice.READ_MOSTLY, 4, 8)
+    with pytest.raises(ValueError):
+        managed.advise(99)
+    with pytest.raises(ValueError):
+        context.buffer(8).advise(runnel.MemoryAdvice.READ_MOSTLY)

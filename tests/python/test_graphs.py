@@ -215,3 +215,34 @@ def test_a_function_that_refers_to_its_graph_goes_with_the_release(context):
     owner.exec.release()
     del owner
     wait_until(lambda: gone() is None)
+
+
+@pytest.mark.parametrize("bits", [32, 64])
+def test_values_are_nodes(context, stream, bits):
+    need(context, runnel.Feature.MEMORY_OPERATIONS)
+    words = context.buffer(2, "uint%d" % bits, zeroed=True)
+    size, most = bits // 8, 2**bits - 1
+    graph = runnel.Graph(context)
+    write, wait = (getattr(graph, "add_%s_value%d" % (name, bits))
+                   for name in ("write", "wait"))
+    first = write(words, 0, most, label="all")
+    second = wait(words, size, 5, runnel.WaitCondition.EQ, after=first)
+    last = write(words, size, 6, after=second)
+    assert {node.kind for node in (first, second, last)} == \
+        {runnel.NodeKind.VALUES}
+    assert first.label == "all" and graph.edge_count == 2
+    stream.enqueue_graph(graph.instantiate())
+    assert not stream.query()
+    getattr(context.default_stream, "enqueue_write_value%d" % bits)(
+        words, size, 5)
+    stream.synchronize()
+    assert words.numpy().tolist() == [most, 6]
+    with pytest.raises(OverflowError):
+        write(words, 0, most + 1)
+    with pytest.raises(IndexError):
+        wait(words, 2 * size, 1)
+    with pytest.raises(ValueError):
+        wait(words, 1, 1)
+    with pytest.raises(ValueError):
+        wait(words, 0, 1, 1)  # that of a write
+    assert graph.node_count == 3

@@ -6,8 +6,9 @@ import threading
 import pytest
 
 import runnel
-from conftest import DEVICE, Gate, need
+from conftest import DEVICE, Gate, need, wait_until
 from runnel import _core, _enums
+from test_host_functions import Reports
 
 
 def test_enums_are_those_of_the_headers():
@@ -350,3 +351,41 @@ def test_wrappers_of_one_object_are_equal(context, stream):
     graph = runnel.Graph(context)
     loop = graph.add_condition(runnel.NodeKind.WHILE, context.buffer(4))
     assert loop.bodies == loop.bodies and loop.bodies[0] != graph
+
+
+def test_a_function_of_python_gets_the_messages(context, stream):
+    got = []
+
+    def fail():
+        raise KeyError("mine")
+
+    def log(level, text):
+        got.append((level, text))
+        if "vulcan" in text:
+            raise ValueError("also mine")
+
+    runnel.set_log(log, runnel.LogLevel.DEBUG)
+    try:
+        with Reports() as reported:
+            with pytest.raises(runnel.NotFound):
+                runnel.devices("vulcan")
+            stream.enqueue_host_function(fail)  # on another thread
+            with pytest.raises(runnel.Error):
+                stream.synchronize()
+            wait_until(lambda: any(level == runnel.LogLevel.ERROR
+                                   for level, _ in got))
+        assert "vulcan" in got[0][1] and got[0][0] == runnel.LogLevel.DEBUG
+        assert {type(error) for error in reported} == {KeyError, ValueError}
+        for wrong in 5, "text":
+            with pytest.raises(TypeError):
+                runnel.set_log(wrong)
+        with pytest.raises(ValueError):
+            runnel.set_log(log, 99)
+    finally:
+        runnel.set_log(None)
+    got.clear()
+    with pytest.raises(runnel.NotFound):
+        runnel.devices("vulcan")
+    runnel.collect()
+    assert not got
+    stream.reset_and_wait()
