@@ -2,11 +2,12 @@
 
 import array
 import gc
+import os
 
 import pytest
 
 import runnel
-from conftest import Gate, need, wait_until
+from conftest import Gate, need, run_python, wait_until
 
 np = pytest.importorskip("numpy")
 
@@ -364,3 +365,23 @@ def test_advice_is_for_managed_memory(context):
         managed.advise(99)
     with pytest.raises(ValueError):
         context.buffer(8).advise(runnel.MemoryAdvice.READ_MOSTLY)
+
+
+def test_copies_where_streams_call_no_functions(context):
+    """A driver before CUDA 11.7: the call waits, and lets go of the memory."""
+    if "RUNNEL_FAKE_CACHE_DIR" not in os.environ:
+        pytest.skip("asks for the fake driver")
+    out = run_python("""
+import os, runnel
+context = runnel.Context(os.environ["RUNNEL_TEST_DEVICE"])
+assert not context.supports(runnel.Feature.HOST_FUNCTIONS)
+stream, buffer = context.stream(), context.buffer(8)
+source, target = bytearray(b"12345678"), bytearray(8)
+stream.enqueue_copy(buffer, source)
+stream.enqueue_copy(target, buffer)
+stream.enqueue_copy(source, target)
+for memory in source, target:
+    memory.append(48)  # only where nobody has a view of it
+print(source, target)
+""", RUNNEL_FAKE_VERSION="11040")
+    assert out == "bytearray(b'123456780') bytearray(b'123456780')\n"
