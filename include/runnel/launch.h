@@ -66,7 +66,13 @@ inline rnl_literal<rnl_launch> rnl_launch_at(rnl_literal<rnl_launch> launch,
 
 // A launch of `count` threads. A negative count is refused, as it is too large.
 // A count of 0 launches one block, whose threads find nothing to do.
-#define RNL_LAUNCH_FOR(count) RNL_LAUNCH(.threads = rnl_at_least_one(count))
+#ifdef __cplusplus
+#define RNL_LAUNCH_FOR(count) \
+    RNL_LAUNCH(.threads = rnl_at_least_one(static_cast<uint64_t>(count)))
+#else
+#define RNL_LAUNCH_FOR(count) \
+    RNL_LAUNCH(.threads = rnl_at_least_one((uint64_t)(count)))
+#endif
 
 static inline uint64_t rnl_at_least_one(uint64_t count)
 {

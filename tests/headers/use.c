@@ -58,6 +58,8 @@ int use(rnl_context context, rnl_device device, rnl_function function)
     status |= rnl_enqueue_fill(stream, buffer, 0, RNL_WHOLE, 0, 1);
     status |= rnl_enqueue_function(stream, function, RNL_LAUNCH(.grid = {1}),
                                    RNL_NO_ARGS);
+    status |= rnl_enqueue_function(stream, function, RNL_LAUNCH_FOR(index),
+                                   RNL_NO_ARGS);
     status |= rnl_allocator_set(RNL_ALLOCATOR(.user_data = NULL));
     return (int)status + RNL_VERSION;
 }

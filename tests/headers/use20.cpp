@@ -26,6 +26,8 @@ int use20(rnl_context context, rnl_function function, rnl_buffer buffer)
         RNL_LAUNCH(.grid = {4, 1, 1}, .block = {256, 1, 1},
                    .attributes = &priority, .attribute_count = 1),
         RNL_NO_ARGS);
+    status |= rnl_enqueue_function(stream, function, RNL_LAUNCH_FOR(status),
+                                   RNL_NO_ARGS);
     status |= rnl_enqueue_fill(stream, buffer, 0, RNL_WHOLE, 0, 1);
     status |= rnl_enqueue_copy_region(
         stream, RNL_COPY(.to = {.buffer = buffer},
