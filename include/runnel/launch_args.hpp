@@ -62,6 +62,8 @@ inline typename std::enable_if<
     !rnl_is_integer<T>::value && !rnl_is_pointer<T>::value, rnl_arg>::type
 rnl_arg_of(const T &value)
 {
+    static_assert(std::is_trivially_copyable<T>::value,
+                  "a launch copies its arguments byte by byte");
     return rnl_arg_of_struct(&value, sizeof value);
 }
 
