@@ -5,11 +5,46 @@
 #include <cstring>
 #include <future>
 #include <memory>
+#include <ratio>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 
 namespace
 {
+
+template <class From, class T>
+constexpr bool spans = std::is_convertible_v<From, runnel::span<T>>;
+
+// Of temporaries a span takes views alone.
+static_assert(spans<std::vector<float> &, float>);
+static_assert(spans<std::vector<float> &, const float>);
+static_assert(spans<const std::vector<float> &, const float>);
+static_assert(!spans<const std::vector<float> &, float>);
+static_assert(!spans<std::vector<float>, const float>);
+static_assert(spans<float (&)[2], float>);
+static_assert(!spans<float[2], const float>);
+static_assert(!spans<std::array<float, 2>, const float>);
+static_assert(!spans<std::string, const char>);
+static_assert(spans<std::string_view, const char>);
+static_assert(spans<runnel::span<float>, const float>);
+
+constexpr uint64_t ns_of(runnel::timeout limit)
+{
+    return limit.ns();
+}
+
+using std::chrono::duration;
+static_assert(ns_of(std::chrono::milliseconds(3)) == 3000000);
+static_assert(ns_of(std::chrono::seconds(-1)) == 0);
+static_assert(ns_of(duration<int, std::pico>(500)) == 1);
+static_assert(ns_of(duration<double>(1e-12)) == 1);
+static_assert(ns_of(std::chrono::hours::max()) == RNL_FOREVER);
+static_assert(ns_of(std::chrono::hours(600 * 8766)) == RNL_FOREVER);
+static_assert(ns_of(std::chrono::hours::min()) == 0);
+
+static_assert(runnel::element_of<const float>() == RNL_ELEMENT_FLOAT32);
+static_assert(std::is_trivially_copyable_v<runnel::stream_ref>);
 
 const char source[] =
     "extern \"C\" __global__ void scale(float *x, int n, float factor)\n"
@@ -68,7 +103,7 @@ RNL_TEST(typed_launches_compute)
     f.stream.synchronize();
     for (float value : back)
         CHECK(value == 6);
-    f.stream.launch(scale, runnel::shape(1000), data, 1000, 0.5f);
+    f.stream.launch(scale, runnel::shape::for_threads(1000), data, 1000, 0.5f);
     f.stream.copy(back, data);
     f.stream.synchronize();
     for (float value : back)
@@ -121,6 +156,10 @@ RNL_TEST(a_launch_tells_its_site)
     runnel::shape shape({1}, {1});
     CHECK(std::string(shape.file).find("cpp.cpp") != std::string::npos);
     CHECK(shape.line == line);
+    runnel::shape count = runnel::shape::for_threads(1);
+    CHECK(count.threads == 1 && count.line == line + 3);
+    runnel::shape no_block(1024, 0);
+    CHECK(no_block.grid.x == 1024 && no_block.block.x == 0 && no_block.file);
     f.stream.launch(kernel, shape);
     f.stream.synchronize();
 }
@@ -142,7 +181,7 @@ RNL_TEST(owners_move_and_release_once)
           !first);
     runnel::stream other = f.context.create_stream();
     rnl_stream raw = other.get();
-    runnel::stream shared = runnel::stream(runnel::share(other).release());
+    runnel::stream shared = runnel::share(other);
     other.reset();
     CHECK(rnl_stream_query(raw) == RNL_OK);
     shared.reset();
@@ -153,14 +192,67 @@ RNL_TEST(owners_move_and_release_once)
     CHECK(self);
 }
 
-RNL_TEST(a_moved_buffer_is_not_released_early)
+RNL_TEST(an_assigned_owner_leaves_its_source_empty)
 {
     fixture f;
     auto a = f.context.create_buffer<int>(4),
          b = f.context.create_buffer<int>(2);
-    rnl_buffer old_b = b.get();
+    rnl_buffer old_a = a.get(), old_b = b.get();
     a = std::move(b);
     CHECK(a.get() == old_b && a.size() == 2);
+    CHECK(!b && b.size() == 0);
+    CHECK(rnl_buffer_retain(old_a) == RNL_ERROR_INVALID_HANDLE);
+    runnel::buffer<int> &same = a;
+    a = std::move(same);
+    CHECK(a.get() == old_b && a.size() == 2);
+    CHECK(a.release() == old_b && a.size() == 0);
+    CHECK(!rnl_buffer_release(old_b));
+}
+
+RNL_TEST(every_object_can_be_shared)
+{
+    fixture f;
+    auto data = f.context.create_buffer<int>(4);
+    runnel::buffer<int> more = runnel::share(data);
+    data.reset();
+    CHECK(more.size() == 4 && more.host().size() == 4);
+    runnel::buffer_ref<int> reference = more;
+    runnel::buffer<int> third = runnel::share(reference);
+    more.reset();
+    CHECK(third.host().size() == 4);
+    runnel::context context = runnel::share(f.context);
+    f.stream.reset();
+    f.context.reset();
+    CHECK(context.supports(RNL_FEATURE_GRAPHS));
+    runnel::event none;
+    CHECK(thrown([&] { (void)runnel::share(none); }) ==
+          RNL_ERROR_INVALID_HANDLE);
+}
+
+// A stream that cannot be retained, and counts how often it is released.
+static int released;
+static rnl_status refuse(rnl_stream)
+{
+    return RNL_ERROR_FORKED;
+}
+static rnl_status count_release(rnl_stream)
+{
+    released++;
+    return RNL_OK;
+}
+struct refusing_ref
+    : public runnel::detail::object<rnl_stream, refuse, count_release> {
+    using object::object;
+};
+
+RNL_TEST(a_refused_share_releases_nothing)
+{
+    fixture f;
+    refusing_ref reference(f.stream.get());
+    CHECK(thrown([&] { (void)runnel::share(reference); }) == RNL_ERROR_FORKED);
+    CHECK(released == 0);
+    CHECK(runnel::owner<refusing_ref>(f.stream.get()));
+    CHECK(released == 1);
 }
 
 RNL_TEST(host_functions_may_own_what_cannot_be_copied)
@@ -195,6 +287,15 @@ RNL_TEST(an_exception_of_a_host_function_fails_the_stream)
     CHECK(skipped && told != RNL_OK);
     f.stream.reset_and_wait();
     f.stream.call([] { throw 7; });
+    CHECK(thrown([&] { f.stream.synchronize(); }) == RNL_ERROR_LAUNCH_FAILED);
+    f.stream.reset_and_wait();
+    struct wordless : std::exception {
+        const char *what() const noexcept override
+        {
+            return nullptr;
+        }
+    };
+    f.stream.call([] { throw wordless(); });
     CHECK(thrown([&] { f.stream.synchronize(); }) == RNL_ERROR_LAUNCH_FAILED);
 }
 
@@ -264,6 +365,10 @@ RNL_TEST(captures_are_scopes)
     }
     CHECK(through);
     f.stream.synchronize();  // nothing is captured any more
+    CHECK(thrown([&] {
+              f.stream.capture(
+                  [&] { return rnl_enqueue_event_record(f.stream.get(), {}); });
+          }) == RNL_ERROR_INVALID_HANDLE);
 }
 
 RNL_TEST(events_and_promises_order_streams)
@@ -309,12 +414,45 @@ RNL_TEST(sizes_that_overflow_are_refused)
           RNL_ERROR_OUT_OF_MEMORY);
     auto data = f.context.create_buffer<int>(8);
     CHECK(data.slice(4, 4).size() == 4);
-    CHECK(thrown([&] { (void)data.slice(4, 5); }) == RNL_ERROR_OUT_OF_RANGE);
+    try {
+        (void)data.slice(4, 5);
+        CHECK(false);
+    } catch (const runnel::error &error) {
+        CHECK(error.status() == RNL_ERROR_OUT_OF_RANGE);
+        CHECK(std::strstr(error.what(), "20 bytes from 16"));
+    }
+    CHECK(thrown([&] { (void)data.slice(0, SIZE_MAX); }) ==
+          RNL_ERROR_OUT_OF_RANGE);
+    auto bytes = f.context.create_buffer<char>(8);
+    CHECK(thrown([&] { (void)bytes.slice(0, SIZE_MAX); }) ==
+          RNL_ERROR_OUT_OF_RANGE);
+    CHECK(thrown([&] { f.context.create_buffer<char>(SIZE_MAX); }) ==
+          RNL_ERROR_OUT_OF_MEMORY);
+    auto words = f.context.create_buffer<uint32_t>(1);
+    f.stream.fill(words, 5u);
+    CHECK(thrown([&] { f.stream.write_value(words, SIZE_MAX / 4 + 1, 7); }) ==
+          RNL_ERROR_OUT_OF_RANGE);
+    CHECK(thrown([&] { f.stream.wait_value(words, SIZE_MAX / 4 + 1, 5); }) ==
+          RNL_ERROR_OUT_OF_RANGE);
+    f.stream.synchronize();
+    CHECK(words.host()[0] == 5);
+    int one = 0;
+    runnel::span<int> endless(&one, SIZE_MAX / 4 + 2);
+    CHECK(thrown([&] { f.context.wrap(endless); }) == RNL_ERROR_OUT_OF_RANGE);
     CHECK(thrown([&] { (void)data.slice(SIZE_MAX, 1); }) ==
           RNL_ERROR_OUT_OF_RANGE);
     std::vector<int> long_one(9);
     CHECK(thrown([&] { f.stream.copy(data, long_one); }) ==
           RNL_ERROR_OUT_OF_RANGE);
+    std::vector<int> short_one(7);
+    try {
+        f.stream.copy(short_one, data);
+        CHECK(false);
+    } catch (const runnel::error &error) {
+        CHECK(error.status() == RNL_ERROR_OUT_OF_RANGE);
+        // Not the text of the failure before.
+        CHECK(error.what() == std::string(rnl_status_text(error.status())));
+    }
 }
 
 RNL_TEST(memory_of_the_host_is_wrapped)
@@ -326,6 +464,54 @@ RNL_TEST(memory_of_the_host_is_wrapped)
     f.stream.launch(scale, {{1}, {64}}, data, 64, 4.0f);
     f.stream.synchronize();
     CHECK(host[63] == 8);
+}
+
+RNL_TEST(pointers_without_elements_take_every_buffer)
+{
+    fixture f;
+    auto first = f.context.compile<void(void *, const void *)>(
+        "extern \"C\" __global__ void first(void *to, const void *from)\n"
+        "{ *(int *)to = *(const int *)from + 1; }\n",
+        "first");
+    auto a = f.context.create_buffer<int>(1);
+    auto b = f.context.create_buffer<unsigned>(1);
+    f.stream.fill(b, 4u);
+    f.stream.launch(first, {{1}, {1}}, a.get(), b);
+    f.stream.synchronize();
+    CHECK(a.host()[0] == 5);
+    f.stream.launch(first, {{1}, {1}}, a.host_pointer(), b.get());
+    f.stream.synchronize();
+    CHECK(a.host()[0] == 5);
+    auto count = f.context.compile<void(int *)>(source, "count");
+    f.stream.launch(count, {{1}, {2}}, a.get());
+    f.stream.launch(count, {{1}, {2}}, runnel::any_buffer_ref(a));
+    f.stream.synchronize();
+    CHECK(a.host()[0] == 9);
+}
+
+RNL_TEST(variables_of_modules_are_buffers)
+{
+    fixture f;
+    runnel::module module = f.context.compile_module(
+        "__device__ int table[3] = {1, 2, 3};\n"
+        "extern \"C\" __global__ void twice(int *x) { x[0] *= 2; }\n");
+    auto table = module.global<int>("table");
+    CHECK(table.size() == 3);
+    f.stream.launch(module.function<void(int *)>("twice"), {{1}, {1}}, table);
+    runnel::buffer_ref<int> reference = table;
+    auto rest = reference.slice(1, 2);
+    f.stream.fill(rest, 7);
+    std::vector<int> host(3);
+    f.stream.copy(host, table);
+    f.stream.synchronize();
+    CHECK(host[0] == 2 && host[1] == 7 && host[2] == 7);
+    auto bytes = module.global("table");
+    CHECK(bytes.size() == 12);
+    runnel::any_buffer_ref any = bytes;
+    CHECK(any.as<int>().host()[2] == 7 && any.as<double>().size() == 1);
+    CHECK(thrown([&] { module.global<int>("chair"); }) == RNL_ERROR_NOT_FOUND);
+    runnel::any_buffer_ref none;
+    CHECK(thrown([&] { (void)none.as<int>(); }) == RNL_ERROR_INVALID_HANDLE);
 }
 
 RNL_TEST(devices_are_listed)

@@ -7,12 +7,39 @@
 
 RUNNEL_CPP_BEGIN
 
+template <class T> class buffer_ref;
+template <class T> using buffer = owner<buffer_ref<T>>;
+
+namespace detail
+{
+
+// How many whole elements a buffer has.
+template <class T> rnl_status count_in(rnl_buffer buffer, size_t &count)
+{
+    auto info = sized<rnl_buffer_info>();
+    rnl_status status = rnl_buffer_get_info(buffer, &info);
+    count = info.size / sizeof(T);
+    return status;
+}
+
+}  // namespace detail
+
+// A buffer of any elements.
 class any_buffer_ref
     : public detail::object<rnl_buffer, rnl_buffer_retain, rnl_buffer_release>
 {
   public:
     using object::object;
 
+    // The same buffer as elements of type T, as many as it has room for. Owns
+    // nothing: not for temporaries, which can be owners.
+    template <class T> result<buffer_ref<T>> as() const &
+    {
+        size_t count = 0;
+        rnl_status status = detail::count_in<T>(handle_, count);
+        return detail::done(status, buffer_ref<T>(handle_, count));
+    }
+    template <class T> result<buffer_ref<T>> as() const && = delete;
     // Size, place and flags: rnl_buffer_get_info.
     result<rnl_buffer_info> info() const
     {
@@ -41,13 +68,14 @@ template <class T> class buffer_ref : public any_buffer_ref
         : any_buffer_ref(buffer), size_(size)
     {
     }
+    buffer_ref(owner<buffer_ref> &&) = delete;
     constexpr size_t size() const noexcept
     {
         return size_;
     }
     constexpr size_t bytes() const noexcept
     {
-        return size_ * sizeof(T);
+        return detail::bytes_of<T>(size_);
     }
     // The elements, where the host can reach them; like host_pointer().
     result<span<T>> host() const
@@ -56,56 +84,25 @@ template <class T> class buffer_ref : public any_buffer_ref
         rnl_status status = rnl_buffer_host_pointer(handle_, &pointer);
         return detail::done(status, span<T>(static_cast<T *>(pointer), size_));
     }
-
-  protected:
-    size_t size_ = 0;
-};
-
-template <class T> class buffer : public buffer_ref<T>
-{
-  public:
-    constexpr buffer() noexcept = default;
-    // Takes a reference over from the caller.
-    buffer(rnl_buffer taken, size_t size) noexcept : buffer_ref<T>(taken, size)
-    {
-    }
-    buffer(buffer &&other) noexcept
-        : buffer_ref<T>(std::exchange(other.handle_, nullptr),
-                        std::exchange(other.size_, 0))
-    {
-    }
-    buffer &operator=(buffer &&other) noexcept
-    {
-        std::swap(this->handle_, other.handle_);
-        std::swap(this->size_, other.size_);
-        return *this;
-    }
-    buffer(const buffer &) = delete;
-    buffer &operator=(const buffer &) = delete;
-    ~buffer()
-    {
-        reset();
-    }
-    // Drops the reference; never blocks. Work in flight keeps the memory.
-    void reset() noexcept
-    {
-        rnl_buffer old = std::exchange(this->handle_, nullptr);
-        this->size_ = 0;
-        if (old)
-            rnl_buffer_release(old);
-    }
     // `count` elements from `first` on, in the same memory.
-    result<buffer> slice(size_t first, size_t count) const
+    result<buffer<T>> slice(size_t first, size_t count) const
     {
         rnl_buffer part = nullptr;
-        bool fits = first <= this->size_ && count <= this->size_ - first;
-        // Elements beyond the end as bytes beyond the end: the C call refuses.
         rnl_status status =
-            fits ? rnl_buffer_slice(this->handle_, first * sizeof(T),
-                                    count * sizeof(T), &part)
-                 : rnl_buffer_slice(this->handle_, SIZE_MAX - 1, 1, &part);
-        return detail::done(status, buffer(part, count));
+            rnl_buffer_slice(handle_, detail::bytes_of<T>(first),
+                             detail::bytes_of<T>(count), &part);
+        return detail::done(status, buffer<T>(part, count));
     }
+
+  protected:
+    void set(const buffer_ref &other) noexcept
+    {
+        any_buffer_ref::set(other);
+        size_ = other.size_;
+    }
+
+  private:
+    size_t size_ = 0;
 };
 
 RUNNEL_CPP_END

@@ -28,10 +28,12 @@ inline result<std::vector<device>> devices(const char *api = nullptr)
     std::vector<device> all;
     size_t count = 0;
     rnl_status status = rnl_device_count(api, &count);
+    if (!detail::try_allocate([&] { all.resize(count); }))
+        status = detail::failure(RNL_ERROR_OUT_OF_MEMORY);
     for (size_t i = 0; status == RNL_OK && i < count; i++) {
         rnl_device found = nullptr;
         status = rnl_device_get(api, i, &found);
-        all.emplace_back(found);
+        all[i] = device(found);
     }
     return detail::done(status, std::move(all));
 }
@@ -41,6 +43,21 @@ class context_ref : public detail::object<rnl_context, rnl_context_retain,
 {
   public:
     using object::object;
+
+    // Device `index` of `api`; the best one that is present by default.
+    static result<owner<context_ref>>
+    open(const char *api = nullptr, size_t index = 0,
+         const rnl_context_options *options = nullptr)
+    {
+        return detail::make<owner<context_ref>>(rnl_context_open, api, index,
+                                                options);
+    }
+    static result<owner<context_ref>>
+    create(device device, const rnl_context_options *options = nullptr)
+    {
+        return detail::make<owner<context_ref>>(rnl_context_create,
+                                                device.get(), options);
+    }
 
     // The stream that every context has; it belongs to the context.
     result<stream_ref> default_stream() const
@@ -74,10 +91,8 @@ class context_ref : public detail::object<rnl_context, rnl_context_retain,
         if (own.element == RNL_ELEMENT_UNKNOWN)
             own.element = element_of<T>();
         rnl_buffer made = nullptr;
-        // More bytes than there are addresses: the C call refuses SIZE_MAX.
-        size_t bytes =
-            size > SIZE_MAX / sizeof(T) ? SIZE_MAX : size * sizeof(T);
-        rnl_status status = rnl_buffer_create(handle_, bytes, &own, &made);
+        rnl_status status =
+            rnl_buffer_create(handle_, detail::bytes_of<T>(size), &own, &made);
         return detail::done(status, buffer<T>(made, size));
     }
     // A buffer of host memory that outlives it and its work: rnl_buffer_wrap.
@@ -100,11 +115,14 @@ class context_ref : public detail::object<rnl_context, rnl_context_retain,
         return detail::make<module>(rnl_module_compile, handle_, source,
                                     options);
     }
-    result<module> load_module(span<const unsigned char> binary,
+    // `binary`: a container, a view or an array of unsigned char.
+    template <class Bytes>
+    result<module> load_module(const Bytes &binary,
                                const char *label = nullptr) const
     {
-        return detail::make<module>(rnl_module_load, handle_, binary.data(),
-                                    binary.size(), label);
+        span<const unsigned char> bytes(binary);
+        return detail::make<module>(rnl_module_load, handle_, bytes.data(),
+                                    bytes.size(), label);
     }
     // One kernel of a source; the second time from the cache in memory.
     template <class Signature = void>
@@ -127,23 +145,7 @@ class context_ref : public detail::object<rnl_context, rnl_context_retain,
     }
 };
 
-class context : public owner<context_ref>
-{
-  public:
-    using owner::owner;
-
-    // Device `index` of `api`; the best one that is present by default.
-    static result<context> open(const char *api = nullptr, size_t index = 0,
-                                const rnl_context_options *options = nullptr)
-    {
-        return detail::make<context>(rnl_context_open, api, index, options);
-    }
-    static result<context> create(device device,
-                                  const rnl_context_options *options = nullptr)
-    {
-        return detail::make<context>(rnl_context_create, device.get(), options);
-    }
-};
+using context = owner<context_ref>;
 
 RUNNEL_CPP_END
 

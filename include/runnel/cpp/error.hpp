@@ -9,21 +9,26 @@
 #include <string>
 #include <utility>
 
-// A namespace of its own for each kind of result, so that files with and
-// without the macro can be linked together.
-#ifdef RUNNEL_NO_EXCEPTIONS
-#define RUNNEL_CPP_BEGIN          \
-    namespace runnel              \
-    {                             \
-    inline namespace with_results \
-    {
+// Without exceptions in the compiler there can only be results.
+#if !defined(__cpp_exceptions) && !defined(RUNNEL_NO_EXCEPTIONS)
+#define RUNNEL_NO_EXCEPTIONS
+#endif
+
+// A namespace of its own for each kind of code, so that files of all kinds can
+// be linked together.
+#ifndef RUNNEL_NO_EXCEPTIONS
+#define RUNNEL_CPP_MODE with_exceptions
+#elif defined(__cpp_exceptions)
+#define RUNNEL_CPP_MODE with_results
 #else
+#define RUNNEL_CPP_MODE without_exceptions
+#endif
+
 #define RUNNEL_CPP_BEGIN             \
     namespace runnel                 \
     {                                \
-    inline namespace with_exceptions \
+    inline namespace RUNNEL_CPP_MODE \
     {
-#endif
 #define RUNNEL_CPP_END \
     }                  \
     }
@@ -130,43 +135,9 @@ class error : public std::exception
 
 #ifdef RUNNEL_NO_EXCEPTIONS
 
-// A value, or the status of the failure; rnl_last_error has its details.
-template <class T> class [[nodiscard]] result
-{
-  public:
-    result(rnl_status status) : status_(status)
-    {
-    }
-    result(T &&value) : status_(RNL_OK), value_(std::move(value))
-    {
-    }
-    explicit operator bool() const noexcept
-    {
-        return status_ == RNL_OK;
-    }
-    rnl_status status() const noexcept
-    {
-        return status_;
-    }
-    // A default value after a failure.
-    T &operator*() &noexcept
-    {
-        return value_;
-    }
-    T &&operator*() &&noexcept
-    {
-        return std::move(value_);
-    }
-    T *operator->() noexcept
-    {
-        return &value_;
-    }
+template <class T> class result;
 
-  private:
-    rnl_status status_;
-    T value_{};
-};
-
+// RNL_OK, or the status of a failure; rnl_last_error has its details.
 template <> class [[nodiscard]] result<void>
 {
   public:
@@ -184,6 +155,39 @@ template <> class [[nodiscard]] result<void>
 
   private:
     rnl_status status_;
+};
+
+// A value beside the status: a default one after a failure.
+template <class T> class [[nodiscard]] result : public result<void>
+{
+  public:
+    using result<void>::result;
+    result(T &&value) : result<void>(RNL_OK), value_(std::move(value))
+    {
+    }
+    T &operator*() &noexcept
+    {
+        return value_;
+    }
+    const T &operator*() const &noexcept
+    {
+        return value_;
+    }
+    T &&operator*() &&noexcept
+    {
+        return std::move(value_);
+    }
+    T *operator->() noexcept
+    {
+        return &value_;
+    }
+    const T *operator->() const noexcept
+    {
+        return &value_;
+    }
+
+  private:
+    T value_{};
 };
 
 #else
@@ -238,44 +242,29 @@ template <class T> T sized()
     return options;
 }
 
-// Holds a handle and owns nothing.
-template <class Handle> class reference
+// A failure that this header finds. The thread's last error, which is older, is
+// forgotten.
+inline rnl_status failure(rnl_status status) noexcept
 {
-  public:
-    using handle = Handle;
-    constexpr reference() noexcept = default;
-    explicit constexpr reference(Handle object) noexcept : handle_(object)
-    {
-    }
-    constexpr Handle get() const noexcept
-    {
-        return handle_;
-    }
-    explicit constexpr operator bool() const noexcept
-    {
-        return handle_;
-    }
+    rnl_last_error_clear();
+    return status;
+}
 
-  protected:
-    Handle handle_ = nullptr;
-};
-
-// The same with a count of references.
-template <class Handle, rnl_status (*Retain)(Handle),
-          rnl_status (*Release)(Handle)>
-class object : public reference<Handle>
+// Calls what may allocate. Compiled without exceptions, the standard library
+// ends the process when it finds no memory.
+template <class Function> bool try_allocate(Function &&allocate) noexcept
 {
-  public:
-    using reference<Handle>::reference;
-    static rnl_status retain_handle(Handle handle) noexcept
-    {
-        return Retain(handle);
+#ifdef __cpp_exceptions
+    try {
+        allocate();
+    } catch (...) {
+        return false;
     }
-    static rnl_status release_handle(Handle handle) noexcept
-    {
-        return Release(handle);
-    }
-};
+#else
+    allocate();
+#endif
+    return true;
+}
 
 }  // namespace detail
 

@@ -10,38 +10,46 @@ RUNNEL_CPP_BEGIN
 namespace detail
 {
 
-// The argument of a launch for a parameter of type P.
-template <class P, class A> rnl_arg argument(const A &value)
-{
-    using argument_type = std::decay_t<A>;
-    if constexpr (std::is_pointer_v<P>) {
-        using element = std::remove_cv_t<std::remove_pointer_t<P>>;
-        if constexpr (std::is_base_of_v<buffer_ref<element>, argument_type> ||
-                      std::is_same_v<argument_type, any_buffer_ref> ||
-                      std::is_same_v<argument_type, owner<any_buffer_ref>>) {
-            return rnl_arg_of_buffer(value.get());
-        } else {
-            static_assert(
-                std::is_convertible_v<argument_type, P>,
-                "the kernel takes a pointer: give it a buffer of that "
-                "element, or a pointer to it");
-            return rnl_arg_of_pointer(value);
-        }
-    } else {
-        static_assert(std::is_same_v<argument_type, std::remove_cv_t<P>>,
-                      "the argument's type is not that of the kernel's "
-                      "parameter, and arguments are not converted");
-        return rnl_arg_of(value);
-    }
-}
+// Whether an A is a buffer that fits a pointer to E: one of these elements, any
+// for void, or one whose elements the launch compares.
+template <class E, class A>
+inline constexpr bool is_buffer_of =
+    std::is_base_of_v<buffer_ref<E>, A> ||
+    (std::is_void_v<E> && std::is_base_of_v<any_buffer_ref, A>) ||
+    std::is_same_v<A, any_buffer_ref> ||
+    std::is_same_v<A, owner<any_buffer_ref>> || std::is_same_v<A, rnl_buffer>;
 
-// The same where the parameters are not known.
+// The argument of a launch whose parameters are not known.
 template <class A> rnl_arg any_argument(const A &value)
 {
     if constexpr (std::is_base_of_v<any_buffer_ref, A>)
         return rnl_arg_of_buffer(value.get());
     else
         return rnl_arg_of(value);
+}
+
+// The same for a parameter of type P.
+template <class P, class A> rnl_arg argument(const A &value)
+{
+    using given = std::decay_t<A>;
+    if constexpr (std::is_pointer_v<P>) {
+        using element = std::remove_cv_t<std::remove_pointer_t<P>>;
+        if constexpr (is_buffer_of<element, given>) {
+            return any_argument(value);
+        } else {
+            static_assert(
+                std::is_convertible_v<given, P>,
+                "the kernel takes a pointer: give it a buffer of that "
+                "element, or a pointer to it");
+            const P pointer = value;
+            return rnl_arg_of_pointer(pointer);
+        }
+    } else {
+        static_assert(std::is_same_v<given, std::remove_cv_t<P>>,
+                      "the argument's type is not that of the kernel's "
+                      "parameter, and arguments are not converted");
+        return rnl_arg_of(value);
+    }
 }
 
 }  // namespace detail
@@ -86,11 +94,17 @@ class module_ref
         return detail::make<runnel::function<Signature>>(rnl_module_function,
                                                          handle_, name);
     }
-    // The variable of that name, as a borrowed buffer that keeps the module.
-    result<owner<any_buffer_ref>> global(const char *name) const
+    // The variable of that name, as a borrowed buffer that keeps the module,
+    // with as many elements as it has room for.
+    template <class T = unsigned char>
+    result<buffer<T>> global(const char *name) const
     {
-        return detail::make<owner<any_buffer_ref>>(rnl_module_global, handle_,
-                                                   name);
+        rnl_buffer made = nullptr;
+        size_t count = 0;
+        rnl_status status = rnl_module_global(handle_, name, &made);
+        if (status == RNL_OK)
+            status = detail::count_in<T>(made, count);
+        return detail::done(status, buffer<T>(made, count));
     }
     // The compiled code, to be saved and given to load_module later; lives as
     // long as the module.

@@ -105,27 +105,12 @@ class graph_ref
         rnl_status status = rnl_graph_write_dot(
             handle_,
             [](const char *part, size_t size, void *all) {
-                return append(*static_cast<std::string *>(all), part, size);
+                return detail::try_allocate([=] {
+                    static_cast<std::string *>(all)->append(part, size);
+                });
             },
             &text);
         return detail::done(status, std::move(text));
-    }
-
-  private:
-    // No exception may pass through the library.
-    static bool append(std::string &text, const char *part, size_t size)
-    {
-#ifdef __cpp_exceptions
-        try {
-            text.append(part, size);
-            return true;
-        } catch (...) {
-            return false;
-        }
-#else
-        text.append(part, size);
-        return true;
-#endif
     }
 };
 

@@ -7,30 +7,96 @@
 
 #include <chrono>
 #include <cstddef>
+#include <iterator>
 #include <type_traits>
 #include <utility>
 
 RUNNEL_CPP_BEGIN
 
-// --- Owners ------------------------------------------------------------------
+// --- References and owners ---------------------------------------------------
+
+template <class Ref> class owner;
+
+namespace detail
+{
+
+// Holds a handle and owns nothing.
+template <class Handle> class reference
+{
+  public:
+    using handle = Handle;
+    constexpr reference() noexcept = default;
+    explicit constexpr reference(Handle object) noexcept : handle_(object)
+    {
+    }
+    constexpr Handle get() const noexcept
+    {
+        return handle_;
+    }
+    explicit constexpr operator bool() const noexcept
+    {
+        return handle_;
+    }
+
+  protected:
+    Handle handle_ = nullptr;
+};
+
+// The same for an object with a count of references. Is not assigned, since the
+// left side could be an owner, and not made of a temporary owner, which ends.
+template <class Handle, rnl_status (*Retain)(Handle),
+          rnl_status (*Release)(Handle)>
+class object : public reference<Handle>
+{
+  public:
+    using reference<Handle>::reference;
+    constexpr object() noexcept = default;
+    constexpr object(const object &) noexcept = default;
+    object &operator=(const object &) = delete;
+    template <class Ref,
+              class = std::enable_if_t<std::is_base_of_v<object, Ref>>>
+    object(owner<Ref> &&) = delete;
+
+  protected:
+    static rnl_status retain(Handle handle) noexcept
+    {
+        return Retain(handle);
+    }
+    static rnl_status drop(Handle handle) noexcept
+    {
+        return Release(handle);
+    }
+    // How an owner is assigned.
+    void set(const object &other) noexcept
+    {
+        this->handle_ = other.handle_;
+    }
+};
+
+}  // namespace detail
+
+// Another owner of the same object.
+template <class Ref> result<owner<Ref>> share(const Ref &object);
 
 // Owns one reference to an object. `Ref` has the operations.
 template <class Ref> class owner : public Ref
 {
   public:
     using handle = typename Ref::handle;
+    // Made of a handle, it takes a reference over from the caller.
+    using Ref::Ref;
     constexpr owner() noexcept = default;
-    // Takes a reference over from the caller.
-    explicit owner(handle taken) noexcept : Ref(taken)
+    owner(owner &&other) noexcept : Ref(other)
     {
-    }
-    owner(owner &&other) noexcept : Ref(other.release())
-    {
+        other.release();
     }
     owner &operator=(owner &&other) noexcept
     {
-        if (this != &other)
-            reset(other.release());
+        if (this != &other) {
+            reset();
+            this->set(other);
+            other.release();
+        }
         return *this;
     }
     owner(const owner &) = delete;
@@ -43,17 +109,34 @@ template <class Ref> class owner : public Ref
     // Gives the reference to the caller.
     handle release() noexcept
     {
-        return std::exchange(this->handle_, nullptr);
+        handle given = this->handle_;
+        this->set(Ref());
+        return given;
     }
 
-    // Drops the reference, and takes another one over.
-    void reset(handle taken = nullptr) noexcept
+    // Drops the reference.
+    void reset() noexcept
     {
-        handle old = std::exchange(this->handle_, taken);
-        if (old)
-            Ref::release_handle(old);
+        if (*this)
+            Ref::drop(release());
+    }
+
+  private:
+    friend result<owner> share<Ref>(const Ref &object);
+    explicit owner(const Ref &retained) noexcept : Ref(retained)
+    {
     }
 };
+
+template <class Ref> result<owner<Ref>> share(const Ref &object)
+{
+    rnl_status status = owner<Ref>::retain(object.get());
+    return detail::done(status, owner<Ref>(status == RNL_OK ? object : Ref()));
+}
+template <class Ref> result<owner<Ref>> share(const owner<Ref> &object)
+{
+    return share<Ref>(static_cast<const Ref &>(object));
+}
 
 namespace detail
 {
@@ -76,14 +159,15 @@ result<Info> info_of(rnl_status (*call)(Handle, Info *), Handle handle)
     return done(status, std::move(info));
 }
 
-}  // namespace detail
-
-// Another owner of the same object.
-template <class Ref> result<owner<Ref>> share(const Ref &object)
+// The bytes of `count` elements. A product beyond all memory becomes the
+// largest one below RNL_WHOLE, which the C calls refuse.
+template <class T> constexpr size_t bytes_of(size_t count) noexcept
 {
-    return detail::done(Ref::retain_handle(object.get()),
-                        owner<Ref>(object.get()));
+    constexpr size_t most = (SIZE_MAX - 1) / sizeof(T);
+    return (count < most ? count : most) * sizeof(T);
 }
+
+}  // namespace detail
 
 // --- Small values ------------------------------------------------------------
 
@@ -120,30 +204,26 @@ struct shape : rnl_launch {
 
     // At least `count` threads; the library chooses grid and block, as for
     // RNL_LAUNCH_FOR. The kernel compares its index with the count.
-    explicit shape(size_t count, const char *site_file = __builtin_FILE(),
-                   int site_line = __builtin_LINE()) noexcept
-        : rnl_launch()
+    static shape for_threads(size_t count,
+                             const char *site_file = __builtin_FILE(),
+                             int site_line = __builtin_LINE()) noexcept
     {
-        struct_size = sizeof(rnl_launch);
-        threads = count ? count : 1;
-        file = site_file;
-        line = site_line;
+        shape made(0, 0, 0, site_file, site_line);
+        made.grid = made.block = {0, 0, 0};
+        made.threads = count ? count : 1;
+        return made;
     }
 };
 
-// A time limit; the default never ends.
+// A time limit, rounded up to nanoseconds; the default never ends, nor does one
+// of some centuries.
 class timeout
 {
   public:
     constexpr timeout() noexcept = default;
     template <class Rep, class Period>
     constexpr timeout(std::chrono::duration<Rep, Period> limit) noexcept
-        : ns_(limit <= limit.zero()
-                  ? 0
-                  : static_cast<uint64_t>(
-                        std::chrono::duration_cast<std::chrono::nanoseconds>(
-                            limit)
-                            .count()))
+        : ns_(rounded(std::chrono::duration<double, std::nano>(limit).count()))
     {
     }
     constexpr uint64_t ns() const noexcept
@@ -152,27 +232,55 @@ class timeout
     }
 
   private:
+    static constexpr uint64_t rounded(double ns) noexcept
+    {
+        if (!(ns > 0))
+            return 0;
+        if (ns >= 18e18)
+            return RNL_FOREVER;
+        auto whole = static_cast<uint64_t>(ns);
+        return static_cast<double>(whole) < ns ? whole + 1 : whole;
+    }
+
     uint64_t ns_ = RNL_FOREVER;
 };
 
+namespace detail
+{
+
+// If a row of U is a row of T: T may add const, and is no base class of U.
+template <class U, class T>
+using if_same_layout =
+    std::enable_if_t<std::is_convertible_v<U (*)[], T (*)[]>>;
+
+// Whether the elements of a C (for lvalues C &) outlive the expression: a view,
+// which is made of a pointer and a size, does not own its elements.
+template <class C, class U>
+inline constexpr bool outlives = std::is_lvalue_reference_v<C> ||
+                                 (std::is_class_v<C> &&
+                                  std::is_trivially_copyable_v<C> &&
+                                  std::is_constructible_v<C, U *, size_t>);
+
+}  // namespace detail
+
 // Elements in a row that somebody else owns: of a container with data() and
-// size(), such as std::vector, std::array and std::span, or of an array.
+// size(), such as std::vector, std::array and std::span, or of an array. Of
+// temporaries only views are taken.
 template <class T> class span
 {
   public:
     constexpr span() noexcept = default;
-    constexpr span(T *data, size_t size) noexcept : data_(data), size_(size)
-    {
-    }
-    template <size_t N>
-    constexpr span(T (&array)[N]) noexcept : data_(array), size_(N)
+    template <class U, class = detail::if_same_layout<U, T>>
+    constexpr span(U *data, size_t size) noexcept : data_(data), size_(size)
     {
     }
     template <class Container,
-              class = std::enable_if_t<std::is_convertible_v<
-                  decltype(std::declval<Container &>().data()), T *>>>
+              class U = std::remove_pointer_t<
+                  decltype(std::data(std::declval<Container &>()))>,
+              class = detail::if_same_layout<U, T>,
+              class = std::enable_if_t<detail::outlives<Container, U>>>
     constexpr span(Container &&container) noexcept
-        : data_(container.data()), size_(container.size())
+        : data_(std::data(container)), size_(std::size(container))
     {
     }
     constexpr T *data() const noexcept
@@ -185,7 +293,7 @@ template <class T> class span
     }
     constexpr size_t bytes() const noexcept
     {
-        return size_ * sizeof(T);
+        return detail::bytes_of<T>(size_);
     }
     constexpr T *begin() const noexcept
     {
@@ -206,8 +314,9 @@ template <class T> class span
 };
 
 // The element that a launch compares with the kernel's parameter.
-template <class T> constexpr rnl_element element_of() noexcept
+template <class Element> constexpr rnl_element element_of() noexcept
 {
+    using T = std::remove_cv_t<Element>;
     if constexpr (std::is_same_v<T, float>)
         return RNL_ELEMENT_FLOAT32;
     else if constexpr (std::is_same_v<T, double>)

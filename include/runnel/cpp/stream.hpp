@@ -24,7 +24,8 @@ template <class Callable> struct host_function {
         try {
             run(callable, status);
         } catch (const std::exception &thrown) {
-            rnl_host_function_fail(thrown.what());
+            const char *text = thrown.what();
+            rnl_host_function_fail(text ? text : "an exception without text");
         } catch (...) {
             rnl_host_function_fail("the host function threw an exception that "
                                    "is no std::exception");
@@ -47,6 +48,21 @@ template <class Callable> struct host_function {
         delete static_cast<host_function *>(self);
     }
 };
+
+// Calls a function, and gives the status if it returns one, or a result.
+template <class Function> rnl_status run(Function &&function)
+{
+    using returned = std::invoke_result_t<Function>;
+    if constexpr (std::is_same_v<returned, rnl_status>) {
+        return std::forward<Function>(function)();
+    } else if constexpr (std::is_class_v<returned> &&
+                         std::is_convertible_v<returned, result<void>>) {
+        return std::forward<Function>(function)().status();
+    } else {
+        (void)std::forward<Function>(function)();
+        return RNL_OK;
+    }
+}
 
 }  // namespace detail
 
@@ -95,10 +111,11 @@ class stream_ref
     result<void> copy(span<std::common_type_t<T>> to,
                       const buffer_ref<T> &from) const
     {
-        // Elements that do not fit in the destination are not copied.
-        size_t bytes = to.bytes() < from.bytes() ? to.bytes() : from.bytes();
-        return detail::done(rnl_enqueue_copy_from_buffer(handle_, to.data(),
-                                                         from.get(), 0, bytes));
+        // The C call does not know the size of host memory.
+        if (to.size() < from.size())
+            return detail::done(detail::failure(RNL_ERROR_OUT_OF_RANGE));
+        return detail::done(rnl_enqueue_copy_from_buffer(
+            handle_, to.data(), from.get(), 0, from.bytes()));
     }
     template <class T>
     result<void> copy(const buffer_ref<T> &to, const buffer_ref<T> &from) const
@@ -145,7 +162,7 @@ class stream_ref
                              uint32_t value) const
     {
         return detail::done(rnl_enqueue_write_value32(
-            handle_, words.get(), index * sizeof(uint32_t), value));
+            handle_, words.get(), detail::bytes_of<uint32_t>(index), value));
     }
     // Later work waits until words[index] fits; the default condition is
     // cyclic: (int32_t)(words[index] - value) >= 0.
@@ -154,7 +171,8 @@ class stream_ref
                             rnl_value_action condition = RNL_WAIT_GEQ) const
     {
         return detail::done(rnl_enqueue_wait_value32(
-            handle_, words.get(), index * sizeof(uint32_t), value, condition));
+            handle_, words.get(), detail::bytes_of<uint32_t>(index), value,
+            condition));
     }
 
     // Calls `callable` on a thread of the library, in stream order, and ends it
@@ -169,7 +187,9 @@ class stream_ref
             std::is_invocable_v<std::decay_t<Callable> &, rnl_status> ||
                 std::is_invocable_v<std::decay_t<Callable> &>,
             "a host function takes an rnl_status, or nothing");
-        held *copy = new held{std::forward<Callable>(callable)};
+        held *copy = new (std::nothrow) held{std::forward<Callable>(callable)};
+        if (!copy)
+            return detail::done(detail::failure(RNL_ERROR_OUT_OF_MEMORY));
         auto host = detail::sized<rnl_host_call>();
         host.function = held::call;
         host.user_data = copy;
@@ -218,8 +238,9 @@ class stream_ref
         return detail::done(rnl_stream_cancel(handle_));
     }
 
-    // Captures what `function` enqueues. If `function` throws, the capture ends
-    // and what was captured is dropped.
+    // Captures what `function` enqueues. If `function` throws, or returns
+    // a failed result or status, the capture ends, the graph is dropped and the
+    // failure goes on.
     template <class Function>
     result<graph> capture(Function &&function,
                           const rnl_capture_options *options = nullptr) const;
@@ -250,7 +271,7 @@ class capture
   public:
     explicit capture(const stream_ref &captured,
                      const rnl_capture_options *options = nullptr)
-        : stream_(captured),
+        : stream_(captured.get()),
           status_(rnl_stream_begin_capture(captured.get(), options))
     {
 #ifndef RUNNEL_NO_EXCEPTIONS
@@ -263,7 +284,7 @@ class capture
     {
         rnl_graph dropped = nullptr;
         if (stream_ && status_ == RNL_OK &&
-            rnl_stream_end_capture(stream_.get(), &dropped) == RNL_OK)
+            rnl_stream_end_capture(stream_, &dropped) == RNL_OK)
             rnl_graph_release(dropped);
     }
     // Whether the capture began, where nothing throws.
@@ -272,18 +293,18 @@ class capture
         return status_;
     }
 
-    // The graph. Once.
-    result<graph> end()
+    // The graph; or, if `body` is a failure, that one. Once.
+    result<graph> end(rnl_status body = RNL_OK)
     {
         rnl_graph made = nullptr;
-        rnl_stream ended = std::exchange(stream_, stream_ref()).get();
+        rnl_stream ended = std::exchange(stream_, nullptr);
         rnl_status status =
             status_ == RNL_OK ? rnl_stream_end_capture(ended, &made) : status_;
-        return detail::done(status, graph(made));
+        return detail::done(status == RNL_OK ? body : status, graph(made));
     }
 
   private:
-    stream_ref stream_;
+    rnl_stream stream_;
     rnl_status status_;
 };
 
@@ -292,9 +313,10 @@ result<graph> stream_ref::capture(Function &&function,
                                   const rnl_capture_options *options) const
 {
     runnel::capture scope(*this, options);
+    rnl_status body = RNL_OK;
     if (scope.status() == RNL_OK)
-        std::forward<Function>(function)();
-    return scope.end();
+        body = detail::run(std::forward<Function>(function));
+    return scope.end(body);
 }
 
 RUNNEL_CPP_END

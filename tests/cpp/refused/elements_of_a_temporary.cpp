@@ -1,0 +1,7 @@
+// expected: deleted
+#include <runnel/runnel.hpp>
+void refused(const runnel::module &m)
+{
+    auto table = m.global("table").as<int>();
+    (void)table;
+}
