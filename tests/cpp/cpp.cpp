@@ -9,6 +9,9 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#if __cplusplus >= 202002L
+#include <span>
+#endif
 
 namespace
 {
@@ -28,6 +31,10 @@ static_assert(!spans<std::array<float, 2>, const float>);
 static_assert(!spans<std::string, const char>);
 static_assert(spans<std::string_view, const char>);
 static_assert(spans<runnel::span<float>, const float>);
+#if __cplusplus >= 202002L
+static_assert(spans<std::span<float>, const float>);
+static_assert(spans<std::span<float, 2>, float>);
+#endif
 
 constexpr uint64_t ns_of(runnel::timeout limit)
 {
