@@ -272,6 +272,33 @@ RNL_TEST(host_functions_may_own_what_cannot_be_copied)
     CHECK(seen == 42);
 }
 
+RNL_TEST(host_functions_may_own_objects)
+{
+    fixture f;
+    struct end {
+        std::promise<void> *signal;
+        ~end()
+        {
+            signal->set_value();
+        }
+    };
+    struct members {
+        std::unique_ptr<end> last;  // ends behind the others
+        runnel::buffer<int> data;
+        runnel::event event;
+    };
+    std::promise<void> ended;
+    members owned = {std::unique_ptr<end>(new end{&ended}),
+                     f.context.create_buffer<int>(4),
+                     f.context.create_promise()};
+    rnl_buffer data = owned.data.get();
+    rnl_event event = owned.event.get();
+    f.stream.call([owned = std::move(owned)] { CHECK(owned.data); });
+    ended.get_future().wait();
+    CHECK(rnl_buffer_retain(data) == RNL_ERROR_INVALID_HANDLE);
+    CHECK(rnl_event_retain(event) == RNL_ERROR_INVALID_HANDLE);
+}
+
 RNL_TEST(an_exception_of_a_host_function_fails_the_stream)
 {
     fixture f;
