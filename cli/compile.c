@@ -24,6 +24,8 @@ struct compile {
     const char *target;     // NULL: this machine's processor
     bool json, untrusted;
     struct dump dump;
+    const char *depfile;    // NULL: none is wanted
+    struct words includes;  // files that the source includes
     char *output;           // owned
     struct words compiler, expressions;
     char *source;
@@ -45,7 +47,8 @@ static int out_of_memory(void)
 // --- The command line -------------------------------------------------------
 
 enum { OPTION_STD = 256, OPTION_FAST, OPTION_TIER, OPTION_TARGET, OPTION_JSON,
-       OPTION_UNTRUSTED, OPTION_DUMP_ASSEMBLY, OPTION_DUMP_IR };
+       OPTION_UNTRUSTED, OPTION_DEPFILE, OPTION_DUMP_ASSEMBLY,
+       OPTION_DUMP_IR };
 
 static const struct option long_options[] = {
     {"output", required_argument, NULL, 'o'},
@@ -58,6 +61,7 @@ static const struct option long_options[] = {
     {"tier", required_argument, NULL, OPTION_TIER},
     {"target", required_argument, NULL, OPTION_TARGET},
     {"compiler-option", required_argument, NULL, 'X'},
+    {"depfile", required_argument, NULL, OPTION_DEPFILE},
     {"dump-assembly", required_argument, NULL, OPTION_DUMP_ASSEMBLY},
     {"dump-ir", required_argument, NULL, OPTION_DUMP_IR},
     {"untrusted", no_argument, NULL, OPTION_UNTRUSTED},
@@ -87,6 +91,14 @@ static int set_dump(const char **place)
     return EXIT_OK;
 }
 
+static int set_depfile(struct compile *compile)
+{
+    if (!optarg[0])
+        return complain_usage("--depfile needs a path");
+    compile->depfile = optarg;
+    return words_add(&compile->compiler, "--report-includes", "");
+}
+
 static int read_option(struct compile *compile, int letter)
 {
     struct words *compiler = &compile->compiler;
@@ -101,6 +113,7 @@ static int read_option(struct compile *compile, int letter)
     case OPTION_FAST: return words_add(compiler, "--use_fast_math", "");
     case OPTION_TIER: return words_add(compiler, "--tier=", optarg);
     case OPTION_TARGET: return set_target(compile, optarg);
+    case OPTION_DEPFILE: return set_depfile(compile);
     case OPTION_DUMP_ASSEMBLY: return set_dump(&compile->dump.assembly);
     case OPTION_DUMP_IR: return set_dump(&compile->dump.ir);
     case OPTION_JSON: compile->json = true; return EXIT_OK;
@@ -239,6 +252,22 @@ static bool take_kernel(struct compile *compile, char *line)
     return true;
 }
 
+// "axpy.cu: remark: includes '/folder/shared.h'". False for other lines; sets
+// *code if there is no memory.
+static bool take_include(struct compile *compile, const char *line, int *code)
+{
+    static const char mark[] = ": remark: includes '";
+    const char *name = strstr(line, mark);
+    if (!name)
+        return false;
+    *code = words_add(&compile->includes, "", name + sizeof mark - 1);
+    if (*code == EXIT_OK) {
+        char *file = compile->includes.items[compile->includes.count - 1];
+        file[strlen(file) - 1] = 0;
+    }
+    return true;
+}
+
 static size_t count_lines(const char *text)
 {
     size_t count = 1;
@@ -261,10 +290,12 @@ static int read_log(struct compile *compile)
     if (!compile->log || !compile->kernels)
         return out_of_memory();
     char *rest = compile->log;
-    for (char *line; (line = strsep(&rest, "\n"));)
-        if (!take_kernel(compile, line) && (line[0] || rest))
+    int code = EXIT_OK;
+    for (char *line; code == EXIT_OK && (line = strsep(&rest, "\n"));)
+        if (!take_kernel(compile, line) &&
+            !take_include(compile, line, &code) && (line[0] || rest))
             fprintf(stderr, "%s\n", line);
-    return EXIT_OK;
+    return code;
 }
 
 // --- The binary -------------------------------------------------------------
@@ -308,6 +339,47 @@ static int write_binary(struct compile *compile)
     }
     free(beside);
     return code;
+}
+
+// --- The rule for make ------------------------------------------------------
+
+// Make reads a blank, '#' and '$' as they are only behind an escape.
+static void put_name(FILE *file, const char *name)
+{
+    for (; *name; name++) {
+        if (strchr(" #", *name))
+            fputc('\\', file);
+        if (*name == '$')
+            fputc('$', file);
+        fputc(*name, file);
+    }
+}
+
+static void put_rule(FILE *file, const struct compile *compile)
+{
+    put_name(file, compile->output);
+    fputs(": ", file);
+    put_name(file, compile->file);
+    for (size_t i = 0; i < compile->includes.count; i++) {
+        fputs(" \\\n  ", file);
+        put_name(file, compile->includes.items[i]);
+    }
+    fputc('\n', file);
+}
+
+static int write_depfile(struct compile *compile)
+{
+    if (!compile->depfile)
+        return EXIT_OK;
+    FILE *file = fopen(compile->depfile, "w");
+    if (file)
+        put_rule(file, compile);
+    bool written = file && !ferror(file);
+    if (file && fclose(file) != 0)
+        written = false;
+    return written ? EXIT_OK
+                   : complain("'%s' cannot be written: %s", compile->depfile,
+                              strerror(errno));
 }
 
 // --- The report -------------------------------------------------------------
@@ -360,6 +432,7 @@ static void compile_free(struct compile *compile)
     rnl_module_release(compile->module);
     rnl_context_release(compile->context);
     words_free(&compile->compiler);
+    words_free(&compile->includes);
     words_free(&compile->expressions);
     free(compile->kernels);
     free(compile->log);
@@ -370,7 +443,8 @@ static void compile_free(struct compile *compile)
 int command_compile(int argc, char **argv)
 {
     static int (*const steps[])(struct compile *compile) = {
-        read_source, open_context, make_module, read_log, write_binary, report,
+        read_source, open_context, make_module, read_log, write_binary,
+        write_depfile, report,
     };
     struct compile compile = {0};
     bool done = false;

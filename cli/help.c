@@ -193,6 +193,8 @@ static const char *const compile_page[] = {
     "        --dump-assembly PATH",
     "                           Write the assembly to PATH; - is standard",
     "                           output.",
+    "        --depfile FILE     Write the names of all included files to FILE,",
+    "                           as a rule for make.",
     "        --dump-ir PREFIX   Write the LLVM IR of each stage to PREFIX and",
     "                           .source.ll, .threads.ll, .vectors.ll and",
     "                           .finished.ll; - is standard output. Needs",

@@ -3,6 +3,26 @@
 #   with PROGRAM   compiles FILE to OBJECT for PROCESSOR
 #   with OUTPUT    writes the C source that defines NAME
 
+cmake_minimum_required(VERSION 3.25)
+
+# Text that is embedded takes along the headers that are beside it.
+function(check_headers)
+    file(STRINGS ${OBJECT}.d lines REGEX "^  ")
+    foreach(header IN LISTS lines)
+        string(REGEX REPLACE "^  | \\\\$" "" header "${header}")
+        string(REGEX REPLACE "\\\\([ #])" "\\1" header "${header}")
+        string(REPLACE "$$" "$" header "${header}")
+        cmake_path(NORMAL_PATH header)
+        cmake_path(IS_PREFIX BASE "${header}" is_below)
+        if(is_below AND NOT header IN_LIST HEADERS)
+            file(REMOVE ${OBJECT})
+            message(FATAL_ERROR
+                "${FILE} includes ${header}, which HEADERS does not name, so that the "
+                "embedded source would lack it")
+        endif()
+    endforeach()
+endfunction()
+
 if(PROGRAM)
     set(arguments)
     foreach(option IN LISTS OPTIONS)
@@ -12,7 +32,8 @@ if(PROGRAM)
         list(APPEND arguments -e ${name})
     endforeach()
     execute_process(
-        COMMAND ${PROGRAM} compile ${FILE} -o ${OBJECT} --target ${PROCESSOR} ${arguments}
+        COMMAND ${PROGRAM} compile ${FILE} -o ${OBJECT} --depfile ${OBJECT}.d
+            --target ${PROCESSOR} ${arguments}
         OUTPUT_QUIET ERROR_VARIABLE log RESULT_VARIABLE result)
     if(log)
         message("${log}")  # warnings, too
@@ -20,15 +41,36 @@ if(PROGRAM)
     if(result)
         message(FATAL_ERROR "${FILE} does not compile for ${PROCESSOR}")
     endif()
+    if(SOURCE)
+        check_headers()
+    endif()
     return()
 endif()
 
-# Defines the bytes of a file and the zero behind them.
+# Defines the bytes of a file and the zero behind them, as a string: compilers read
+# that many times faster than a list of numbers.
 function(put_bytes name file)
     file(READ ${file} bytes HEX)
-    string(REGEX REPLACE "(................................)" "\\1\n" bytes "${bytes}")
-    string(REGEX REPLACE "([0-9a-f][0-9a-f])" "0x\\1," bytes "${bytes}")
-    string(APPEND code "static const unsigned char ${name}[] = {\n${bytes}0};\n")
+    string(LENGTH "${bytes}" size)
+    math(EXPR whole "${size} / 16 * 16")
+    string(SUBSTRING "${bytes}" ${whole} -1 rest)
+    string(SUBSTRING "${bytes}" 0 ${whole} bytes)
+    # Eight at a time: CMake's expressions are slow.
+    string(REGEX REPLACE "(..)(..)(..)(..)(..)(..)(..)(..)"
+        "\"\\\\x\\1\\\\x\\2\\\\x\\3\\\\x\\4\\\\x\\5\\\\x\\6\\\\x\\7\\\\x\\8\"\n"
+        bytes "${bytes}")
+    string(REGEX REPLACE "(..)" "\\\\x\\1" rest "${rest}")
+    string(APPEND code "static const char ${name}[] =\n${bytes}\"${rest}\";\n")
+    set(code "${code}" PARENT_SCOPE)
+endfunction()
+
+# A file of text, which ends at its first zero.
+function(put_text name file)
+    put_bytes(${name} ${file})
+    string(FIND "${code}" "\\x00" zero)
+    if(NOT zero EQUAL -1)
+        message(FATAL_ERROR "${file} is not a text file: it has zero bytes")
+    endif()
     set(code "${code}" PARENT_SCOPE)
 endfunction()
 
@@ -43,7 +85,7 @@ endfunction()
 function(put_array name type items)
     list(LENGTH items count)
     if(count EQUAL 0)
-        set(array "0, 0" PARENT_SCOPE)
+        set(array "NULL, 0" PARENT_SCOPE)
         return()
     endif()
     list(JOIN items ",\n    " rows)
@@ -63,11 +105,16 @@ function(put_strings name strings)
     set(array "${array}" PARENT_SCOPE)
 endfunction()
 
-set(code "// Made of ${FILE} by runnel_add_kernels.\n#include \"${HEADER}\"\n\n")
-set(source 0)
+set(code "// Made of ${FILE} by runnel_add_kernels.
+#include \"${HEADER}\"
+
+#pragma GCC diagnostic ignored \"-Woverlength-strings\"
+
+")
+set(source NULL)
 if(SOURCE)
-    put_bytes(text ${SOURCE})
-    set(source "(const char *)text")
+    put_text(text ${SOURCE})
+    set(source text)
 endif()
 
 set(rows)
@@ -76,10 +123,10 @@ foreach(header IN LISTS HEADERS)
     if(NOT SOURCE)
         break()
     endif()
-    put_bytes(header_${index} ${header})
+    put_text(header_${index} ${header})
     file(RELATIVE_PATH name ${BASE} ${header})
     quote(name)
-    list(APPEND rows "{${name}, (const char *)header_${index}}")
+    list(APPEND rows "{${name}, header_${index}}")
     math(EXPR index "${index} + 1")
 endforeach()
 put_array(headers rnl_header "${rows}")

@@ -28,6 +28,7 @@ enum option_owner {
     X("--tier", NULL, TAKES_VALUE, OF_CPU, set_tier) \
     X("--target", NULL, TAKES_VALUE, OF_CPU, set_target) \
     X("--report-tiers", NULL, TAKES_NOTHING, OF_CPU, set_report) \
+    X("--report-includes", NULL, TAKES_NOTHING, OF_CPU, set_report_includes) \
     X("--block-size", NULL, TAKES_VALUE, OF_CPU, set_block_size) \
     X("--only-kernel", NULL, TAKES_VALUE, OF_CPU, set_only) \
     X("-g", NULL, TAKES_NOTHING, OF_CPU, set_debug) \

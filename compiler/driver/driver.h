@@ -40,7 +40,7 @@ struct choices {
     const char *only;       // kernel that is compiled for that size, or NULL
     bool contract, flush, precise_division;
     bool approximate;       // functions of floats may be
-    bool debug, line_info, report_tiers, no_warnings;
+    bool debug, line_info, report_tiers, report_includes, no_warnings;
     bool default_device;
     struct list folders;    // of -I
     struct list includes;   // of -include
@@ -109,6 +109,14 @@ int job_run(const struct cc_options *options);
 int write_headers(struct job *job);
 int write_stubs(const struct job *job);
 int write_prelude(const struct job *job);
+
+// --- includes.c: files that the source includes ------------------------------
+
+// Has clang note them, if `--report-includes` asks for that.
+void includes_words(const struct job *job, struct list *command);
+
+// Adds a line for each to the log: "k.cu: remark: includes '/folder/x.h'".
+void includes_report(struct job *job);
 
 // --- run_clang.c -------------------------------------------------------------
 

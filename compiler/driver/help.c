@@ -30,6 +30,7 @@ const char cc_help[] =
     "                          chooses for each kernel what is faster.\n"
     "                          --target=NAME compiles for another processor,\n"
     "                          --report-tiers tells each kernel's tier,\n"
+    "                          --report-includes the files that are included,\n"
     "                          --block-size=16x16 gives blocks of that size\n"
     "                          code of their own\n"
     "  --header NAME=FILE      lets the source include FILE's text as NAME\n"

@@ -181,6 +181,8 @@ static int run_job(struct job *job)
     status = dump_write(job);
     if (job->choices.report_tiers)
         tiers_report(job);
+    if (job->choices.report_includes)
+        includes_report(job);
     return status ? status : deliver(job);
 }
 

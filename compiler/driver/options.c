@@ -163,6 +163,11 @@ static void set_report(struct given *given)
     given->choices->report_tiers = true;
 }
 
+static void set_report_includes(struct given *given)
+{
+    given->choices->report_includes = true;
+}
+
 static void pass_on(struct given *given)
 {
     list_add(&given->choices->passed, given->option);

@@ -11,6 +11,7 @@ void clang_words(const struct job *job, struct list *command)
     list_add(command, "runnel-cc");
     for (size_t i = 0; i < job->flags.arguments.count; i++)
         list_add(command, job->flags.arguments.items[i]);
+    includes_words(job, command);
     list_add(command, "-x");
     list_add(command, "c++");
     list_add(command, "-include");

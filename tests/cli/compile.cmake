@@ -77,6 +77,9 @@ if(TARGET runnel-cc AND CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
         ARGS compile kernels/axpy.cu -o ${folder}/x.rnl --target aarch64)
 endif()
 
+cli_bad(compile_depfile_unwritable "'/absent/x.d' cannot be written: No such file"
+    compile kernels/axpy.cu -o ${folder}/x.rnl --depfile /absent/x.d)
+
 # --- Dumps --------------------------------------------------------------------
 
 cli_case(NAME compile_dump_output

@@ -81,8 +81,9 @@ static const char *const valued[][2] = {
     // Runnel's own.
     {"--tier", "F"}, {"--target", "x86-64-v3"}, {"--block-size", "16x16"}};
 static const char *const own[] = {
-    "--report-tiers", "-g", "--lineinfo", "-fassociative-math",
-    "-fno-signed-zeros", "-Wall", "-Wno-unused", "-Werror=vla", "-Wformat=2",
+    "--report-tiers", "--report-includes", "-g", "--lineinfo",
+    "-fassociative-math", "-fno-signed-zeros", "-Wall", "-Wno-unused",
+    "-Werror=vla", "-Wformat=2",
     "-DX", "-DX=1", "-D=X", "-D X=1", "-UX", "-I/x", "-I /x", "-I=/x"};
 
 static void take_alone(const char *const *words, size_t count)

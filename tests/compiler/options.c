@@ -180,6 +180,24 @@ RNL_TEST(tiers_are_reported)
     built_close(&built);
 }
 
+// Names are as the file system has them; the prelude and headers that are given
+// are no files of the user's.
+RNL_TEST(includes_are_reported)
+{
+    use("#include <cuda_fp16.h>\n#include <given.h>\n"
+        "#include \"a #$.h\"\n#include \"b.h\"\n"
+        "__global__ void k(int *out) { *out = 1; }\n");
+    built_write(&built, "a #$.h", "");
+    built_write(&built, "b.h", "");
+    takes("--option -I@ --option --report-includes --header given.h=@/b.h",
+          "/a #$.h'\n");
+    assert_non_null(strstr(built.log, "remark: includes '/"));
+    assert_non_null(strstr(built.log, "/b.h'\n"));
+    assert_null(strstr(built.log, "fp16"));
+    assert_null(strstr(built.log, "given"));
+    built_close(&built);
+}
+
 RNL_TEST(another_processor)
 {
 #if defined(__x86_64__)

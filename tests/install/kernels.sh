@@ -8,11 +8,16 @@ cmake=$1 generator=$2 cc=$3 cxx=$4 prefix=$5 source=$6 folder=$7
 test -s "$prefix/share/runnel/abi.json"
 rm -rf "$folder"
 mkdir -p "$folder"
-cp -r "$source/kernels" "$folder/project"
-"$cmake" -S "$folder/project" -B "$folder/build" -G "$generator" \
+cp -r "$source/kernels" "$folder/a project"
+"$cmake" -S "$folder/a project" -B "$folder/build" -G "$generator" \
     -DCMAKE_C_COMPILER="$cc" -DCMAKE_CXX_COMPILER="$cxx" \
     -DCMAKE_PREFIX_PATH="$prefix"
 "$cmake" --build "$folder/build"
+# The compiler's names of headers are those of files: nothing is made again.
+"$cmake" --build "$folder/build" >"$folder/log"
+if grep 'Compiling the kernels' "$folder/log"; then
+    exit 1
+fi
 for how in source object both; do
     "$folder/build/with_$how" "$how"
 done
@@ -25,8 +30,17 @@ if RUNNEL_CC=/absent RUNNEL_CACHE_DISABLE=1 "$folder/build/with_source" source \
 fi
 grep -q '/absent' "$folder/log"
 
+# As C++, too; and processors that are named stay in the user's order.
+embedded=$folder/build/runnel_kernels/with_both
+for file in "$embedded"/*.c; do
+    "$cxx" -x c++ -Wall -Wextra -Wpedantic -Wold-style-cast -Werror \
+        -I"$prefix/include" -I"$embedded" -c "$file" -o "$folder/checked.o"
+done
+order=$(sed -n 's/.*{"\([^"]*\)", object_.*/\1/p' "$embedded/with_both_add.c")
+[ "$order" = "$(printf 'x86-64\nnocona')" ]
+
 # A changed header is compiled again: the results are others.
-echo '#define FACTOR 4' >"$folder/project/kernels/factor.h"
+echo '#define FACTOR 4' >"$folder/a project/kernels/factor.h"
 "$cmake" --build "$folder/build"
 if "$folder/build/with_object" object 2>"$folder/log"; then
     echo "the changed header was not compiled" >&2
@@ -34,7 +48,7 @@ if "$folder/build/with_object" object 2>"$folder/log"; then
 fi
 grep -q 'a result is wrong' "$folder/log"
 
-echo '#define FACTOR ,' >"$folder/project/kernels/factor.h"
+echo '#define FACTOR ,' >"$folder/a project/kernels/factor.h"
 if "$cmake" --build "$folder/build" >"$folder/log" 2>&1; then
     echo "a kernel with an error was built" >&2
     exit 1
@@ -42,15 +56,40 @@ fi
 grep -q 'scale.cu:8' "$folder/log"
 tr -s ' \n' ' ' <"$folder/log" | grep -q 'does not compile for x86-64'
 
+# Text ends at its first zero.
+printf '// \0' >"$folder/zero.cu"
+script=$(find "$prefix" -name RunnelEmbed.cmake)
+if "$cmake" "-DOUTPUT=$folder/zero.c" -DNAME=zero "-DFILE=$folder/zero.cu" \
+    "-DSOURCE=$folder/zero.cu" -P "$script" 2>"$folder/log"; then
+    echo "a source with a zero byte was embedded" >&2
+    exit 1
+fi
+grep -q 'zero.cu is not a text file' "$folder/log"
+
+# An object may include what HEADERS does not name; embedded text may not.
+echo '#define FACTOR 3' >"$folder/a project/kernels/factor.h"
+sed -i '/set(embed source object)/a set(headers)' "$folder/a project/CMakeLists.txt"
+if "$cmake" --build "$folder/build" --target with_both >"$folder/log" 2>&1; then
+    echo "text was embedded without its header" >&2
+    exit 1
+fi
+tr -s ' \n' ' ' <"$folder/log" |
+    grep -q 'includes .*factor.h, which HEADERS does not name'
+
 # refused WORDS SENTENCE: what runnel_add_kernels says when it is misused.
 refused()
 {
-    mkdir -p "$folder/misuse"
+    mkdir -p "$folder/misuse/below"
+    echo "add_library(below STATIC $source/consumer.c)" \
+        >"$folder/misuse/below/CMakeLists.txt"
     cat >"$folder/misuse/CMakeLists.txt" <<END
 cmake_minimum_required(VERSION 3.25)
 project(misuse LANGUAGES C)
 find_package(Runnel REQUIRED)
 add_library(lib STATIC $source/consumer.c)
+add_library(also ALIAS lib)
+add_library(head INTERFACE)
+add_subdirectory(below)
 runnel_add_kernels($1)
 END
     if "$cmake" -S "$folder/misuse" -B "$folder/misuse/build" -G "$generator" \
@@ -72,3 +111,8 @@ refused "lib $scale EMBED objects" "not 'objects'"
 refused "lib $scale TARGETS x86-64-v3" "TARGETS is for EMBED object"
 refused "lib $scale $scale" "two kernel files make the name lib_scale"
 refused "lib $scale HEADERS $source/consumer.c" "lies outside of"
+refused "lib $source" "$source is a folder"
+refused "lib $scale OPTIONS [[-DX=a;b]]" "'-DX=a;b' has a semicolon"
+refused "also $scale" "is another name of 'lib'"
+refused "head $scale" "is an interface library"
+refused "below $scale" "is not a target of this folder"
