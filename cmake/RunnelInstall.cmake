@@ -3,6 +3,19 @@
 
 include(CMakePackageConfigHelpers)
 
+# The way from one installed folder to another, behind the word for the former. A
+# folder with an absolute name stays where it is, so that the way to it is its name.
+function(runnel_relative from to word result)
+    if(IS_ABSOLUTE ${from} OR IS_ABSOLUTE ${to})
+        cmake_path(ABSOLUTE_PATH to BASE_DIRECTORY ${CMAKE_INSTALL_PREFIX} NORMALIZE)
+        string(REGEX REPLACE "(.)/$" "\\1" to "${to}")
+    else()
+        file(RELATIVE_PATH to /${from} /${to})
+        string(REGEX REPLACE "/$" "" to "${word}/${to}")
+    endif()
+    set(${result} "${to}" PARENT_SCOPE)
+endfunction()
+
 # The components are the packages of RunnelPackage.cmake: library, development and
 # tools.
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/runnel
@@ -31,22 +44,22 @@ if(TARGET runnel)
         COMPONENT development)
     configure_package_config_file(
         ${CMAKE_CURRENT_LIST_DIR}/RunnelConfig.cmake.in ${PROJECT_BINARY_DIR}/RunnelConfig.cmake
-        INSTALL_DESTINATION ${config_dir} PATH_VARS CMAKE_INSTALL_BINDIR
+        INSTALL_DESTINATION ${config_dir} PATH_VARS CMAKE_INSTALL_BINDIR CMAKE_INSTALL_LIBEXECDIR
         NO_SET_AND_CHECK_MACRO)
     write_basic_package_version_file(
-        ${PROJECT_BINARY_DIR}/RunnelConfigVersion.cmake COMPATIBILITY SameMajorVersion)
+        ${PROJECT_BINARY_DIR}/RunnelConfigVersion.cmake COMPATIBILITY ${RUNNEL_COMPATIBILITY})
     install(FILES ${PROJECT_BINARY_DIR}/RunnelConfig.cmake ${PROJECT_BINARY_DIR}/RunnelConfigVersion.cmake
             ${CMAKE_CURRENT_LIST_DIR}/RunnelKernels.cmake ${CMAKE_CURRENT_LIST_DIR}/RunnelEmbed.cmake
             DESTINATION ${config_dir} COMPONENT development)
 
     # Relative to where the file lies, so that the tree can be moved.
-    file(RELATIVE_PATH pc_prefix
-         /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
-    if(IS_ABSOLUTE ${CMAKE_INSTALL_LIBDIR})
-        set(pc_prefix ${CMAKE_INSTALL_PREFIX})
-    else()
-        set(pc_prefix "\${pcfiledir}/${pc_prefix}")
-    endif()
+    runnel_relative(${CMAKE_INSTALL_LIBDIR}/pkgconfig . "\${pcfiledir}" pc_prefix)
+    foreach(folder IN ITEMS LIBDIR INCLUDEDIR)
+        set(pc_${folder} ${CMAKE_INSTALL_${folder}})
+        if(NOT IS_ABSOLUTE ${pc_${folder}})
+            string(PREPEND pc_${folder} "\${prefix}/")
+        endif()
+    endforeach()
     configure_file(${CMAKE_CURRENT_LIST_DIR}/runnel.pc.in ${PROJECT_BINARY_DIR}/runnel.pc @ONLY)
     install(FILES ${PROJECT_BINARY_DIR}/runnel.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig
             COMPONENT development)
@@ -62,8 +75,8 @@ if(TARGET runnel-hip-cc)
             COMPONENT tools)
 endif()
 if(TARGET runnel-cli)
-    set_target_properties(runnel-cli PROPERTIES
-        INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")
+    runnel_relative(${CMAKE_INSTALL_BINDIR} ${CMAKE_INSTALL_LIBDIR} "$ORIGIN" rpath)
+    set_target_properties(runnel-cli PROPERTIES INSTALL_RPATH "${rpath}")
     install(TARGETS runnel-cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR}
             COMPONENT tools)
 endif()

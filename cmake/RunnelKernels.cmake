@@ -22,6 +22,16 @@ cmake_policy(VERSION 3.25)
 set(RUNNEL_EXECUTABLE "" CACHE FILEPATH "The program runnel, which makes objects of kernels")
 mark_as_advanced(RUNNEL_EXECUTABLE)
 
+# Of sources that are written here: "c", or "cpp" in a project without C.
+function(_runnel_suffix result)
+    get_property(languages GLOBAL PROPERTY ENABLED_LANGUAGES)
+    if("C" IN_LIST languages)
+        set(${result} c PARENT_SCOPE)
+    else()
+        set(${result} cpp PARENT_SCOPE)
+    endif()
+endfunction()
+
 # The program that makes objects, and what has to be built before it can run.
 function(_runnel_program out_program out_needs)
     set(needs)
@@ -134,11 +144,7 @@ function(runnel_add_kernels target)
             "runnel_add_kernels(${target}): TARGETS is for EMBED object; source is "
             "compiled for the processor that it runs on")
     endif()
-    set(suffix c)
-    get_property(languages GLOBAL PROPERTY ENABLED_LANGUAGES)
-    if(NOT "C" IN_LIST languages)
-        set(suffix cpp)
-    endif()
+    _runnel_suffix(suffix)
 
     string(MAKE_C_IDENTIFIER ${target} prefix)
     set(folder ${CMAKE_CURRENT_BINARY_DIR}/runnel_kernels/${target})

@@ -77,8 +77,26 @@ endif()
 # dpkg-shlibdeps knows no package that has this build's library.
 set(CPACK_DEBIAN_TOOLS_PACKAGE_SHLIBDEPS OFF)
 set(CPACK_DEBIAN_LIBRARY_PACKAGE_RECOMMENDS "runnel-tools (${same_version})")
+
+# What programs that are linked with the library depend on: a version that has their
+# functions, and none that has another soname.
+math(EXPR next_minor "${PROJECT_VERSION_MINOR} + 1")
+set(next_soname ${PROJECT_VERSION_MAJOR}.${next_minor})
+if(PROJECT_VERSION_MAJOR GREATER 0)
+    math(EXPR next_soname "${PROJECT_VERSION_MAJOR} + 1")
+endif()
+set(control ${PROJECT_BINARY_DIR}/debian)
+set(before "runnel (<< ${next_soname}~)")
+file(WRITE ${control}/shlibs
+    "librunnel ${RUNNEL_SOVERSION} runnel (>= ${PROJECT_VERSION}), ${before}\n")
+add_custom_command(OUTPUT ${control}/symbols
+    COMMAND ${CMAKE_COMMAND} -DNM=${CMAKE_NM} -DLIBRARY=$<TARGET_FILE:runnel>
+        -DSONAME=$<TARGET_SONAME_FILE_NAME:runnel> "-DDEPENDS=runnel #MINVER#, ${before}"
+        -DOUTPUT=${control}/symbols -P ${CMAKE_CURRENT_LIST_DIR}/RunnelSymbols.cmake
+    DEPENDS runnel ${CMAKE_CURRENT_LIST_DIR}/RunnelSymbols.cmake VERBATIM)
+add_custom_target(debian_symbols ALL DEPENDS ${control}/symbols)
 set(CPACK_DEBIAN_LIBRARY_PACKAGE_CONTROL_EXTRA
-    "${PROJECT_SOURCE_DIR}/packaging/debian/symbols;${PROJECT_SOURCE_DIR}/packaging/debian/shlibs;${PROJECT_SOURCE_DIR}/packaging/debian/triggers")
+    "${control}/symbols;${control}/shlibs;${PROJECT_SOURCE_DIR}/packaging/debian/triggers")
 install(FILES ${PROJECT_SOURCE_DIR}/packaging/debian/runnel-tools.lintian-overrides
     DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/lintian/overrides COMPONENT tools RENAME runnel-tools)
 include(CPack)

@@ -29,7 +29,6 @@ def version():
 # (file, what stands before and behind the version)
 VERSIONS = [
     ("debian/changelog", r"^runnel \(([^)-]*)-\d+\) "),
-    ("debian/shlibs", r"^librunnel \d+ runnel \(>= ([^)]*)\)"),
     ("conda/recipe.yaml", r'version: "([^"]*)"'),
     ("vcpkg/runnel/vcpkg.json", r'"version": "([^"]*)"'),
     ("spack/packages/runnel/package.py", r'version\("([^"]*)"'),

@@ -73,6 +73,25 @@ static bool find_beside(const char *name, char path[FIND_PATH_SIZE],
     return found;
 }
 
+#if defined(RUNNEL_STATIC)
+// The folder of the programs. The CMake package adds it to a program that has
+// the library linked in: the package may lie anywhere. pkg-config cannot.
+extern const char rnl_program_folder[] __attribute__((weak));
+#endif
+
+static bool find_in_package(const char *name, char path[FIND_PATH_SIZE],
+                            struct text *tried)
+{
+#if defined(RUNNEL_STATIC)
+    if (rnl_program_folder) {
+        snprintf(path, FIND_PATH_SIZE, "%s/%s", rnl_program_folder, name);
+        return try_path(path, tried);
+    }
+#endif
+    (void)name, (void)path, (void)tried;
+    return false;
+}
+
 static bool find_installed(const char *name, char path[FIND_PATH_SIZE],
                            struct text *tried)
 {
@@ -103,6 +122,7 @@ rnl_status find_program(const char *name, const char *variable,
     // The user's choice wins over a compiler that happens to be present.
     bool found = configured ? find_configured(configured, path, &tried)
                             : find_beside(name, path, &tried) ||
+                                  find_in_package(name, path, &tried) ||
                                   find_installed(name, path, &tried) ||
                                   search_path(name, path, &facts);
     rnl_status status = RNL_OK;

@@ -1,0 +1,40 @@
+# Whatever may break what was promised has another soname, and is not found for who
+# asks for the version of the promise. A script:
+# cmake -DFILE=RunnelConfigVersion.cmake -DVERSION=... -DSONAME=... -P ...
+
+string(REGEX REPLACE "^([0-9]+)[.]([0-9]+)[.].*" "\\1;\\2" numbers ${VERSION})
+list(GET numbers 0 major)
+list(GET numbers 1 minor)
+math(EXPR lower "${minor} - 1")
+math(EXPR higher "${minor} + 1")
+math(EXPR next "${major} + 1")
+
+# expect(TRUE|FALSE <version>...): whether it is found for each.
+function(expect found)
+    foreach(PACKAGE_FIND_VERSION IN LISTS ARGN)
+        string(REPLACE "." ";" parts ${PACKAGE_FIND_VERSION})
+        list(LENGTH parts PACKAGE_FIND_VERSION_COUNT)
+        list(APPEND parts 0 0)
+        list(GET parts 0 PACKAGE_FIND_VERSION_MAJOR)
+        list(GET parts 1 PACKAGE_FIND_VERSION_MINOR)
+        set(PACKAGE_VERSION_COMPATIBLE FALSE)
+        include(${FILE})
+        if(NOT PACKAGE_VERSION_COMPATIBLE STREQUAL found)
+            message(SEND_ERROR "${VERSION} for ${PACKAGE_FIND_VERSION}: not ${found}")
+        endif()
+    endforeach()
+endfunction()
+
+set(CMAKE_SIZEOF_VOID_P 8)
+expect(FALSE ${major}.${higher} ${next}.0)
+expect(TRUE ${major}.${minor} ${VERSION})
+if(major EQUAL 0)
+    set(series 0.${minor})
+    expect(FALSE 0.${lower})
+else()
+    set(series ${major})
+    expect(TRUE ${major}.0)
+endif()
+if(NOT SONAME STREQUAL "librunnel.so.${series}")
+    message(SEND_ERROR "the soname is ${SONAME}, not librunnel.so.${series}")
+endif()
