@@ -25,23 +25,27 @@ typedef enum rnl_capture_mode {
     RNL_CAPTURE_RELAXED = 2,       // everybody; any thread may end the capture
 } rnl_capture_mode;
 
+// How a capture is begun.
 typedef struct rnl_capture_options {
     size_t struct_size;
     rnl_capture_mode mode;
     rnl_graph graph;        // captured work is added to it; NULL: a new one
-    const rnl_node *after;  // the first operations come after these of `graph`
+    // The first operations come after these of `graph`.
+    const rnl_node *after;
     size_t after_count;
     const char *label;      // of a new graph; copied
 } rnl_capture_options;
 
 #define RNL_CAPTURE_OPTIONS(...) RNL_LITERAL(rnl_capture_options, __VA_ARGS__)
 
+// Whether a stream is being captured.
 typedef enum rnl_capture_status {
     RNL_CAPTURE_NONE = 0,
     RNL_CAPTURE_ACTIVE = 1,
     RNL_CAPTURE_INVALIDATED = 2,
 } rnl_capture_status;
 
+// The state of a stream's capture.
 typedef struct rnl_capture_info {
     size_t struct_size;
     rnl_capture_status status;

@@ -23,12 +23,14 @@ typedef struct rnl_native_call {
 // C function: only compiled kernels are contained.
 typedef rnl_status (*rnl_native_fn)(const rnl_native_call *call);
 
+// How a C function is launched.
 typedef struct rnl_native_options {
     size_t struct_size;
-    const rnl_parameter *parameters;  // the signature, checked at each launch;
-    size_t parameter_count;           // copied, `type` texts too
-    void *user_data;                  // must outlive the function's launches
-    uint32_t max_block_threads;       // 0: the device's limit
+    // The signature, checked at each launch; copied, `type` texts too.
+    const rnl_parameter *parameters;
+    size_t parameter_count;
+    void *user_data;             // must outlive the function's launches
+    uint32_t max_block_threads;  // 0: the device's limit
 } rnl_native_options;
 
 #define RNL_NATIVE_OPTIONS(...) RNL_LITERAL(rnl_native_options, __VA_ARGS__)

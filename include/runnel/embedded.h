@@ -28,14 +28,20 @@ typedef struct rnl_embedded {
     size_t struct_size;
     const char *name;            // file name in diagnostics, and label
     const char *source;          // NULL: the objects have to fit
-    const char *const *options;  // of the compiler, for the source
+    // Options of the compiler, for the source.
+    const char *const *options;
     size_t option_count;
-    const rnl_header *headers;   // that the source may include
+    // Texts that the source may include.
+    const rnl_header *headers;
     size_t header_count;
-    const rnl_embedded_object *objects;  // the first that fits is taken: the
-    size_t object_count;                 // most demanding target comes first
-    const char *const *name_expressions;  // that name kernels of the source, as
-    size_t name_expression_count;         // in rnl_module_options
+    // The first object that fits is taken: the most demanding target comes
+    // first.
+    const rnl_embedded_object *objects;
+    size_t object_count;
+    // C++ expressions that name kernels of the source, as in
+    // rnl_module_options.
+    const char *const *name_expressions;
+    size_t name_expression_count;
 } rnl_embedded;
 
 #define RNL_EMBEDDED(...) RNL_LITERAL(rnl_embedded, __VA_ARGS__)

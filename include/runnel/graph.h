@@ -37,6 +37,7 @@
 
 // --- Nodes -----------------------------------------------------------------
 
+// The work of a node.
 typedef enum rnl_node_kind {
     RNL_NODE_EMPTY = 1,      // nothing: joins its predecessors
     RNL_NODE_FUNCTION,       // a launch
@@ -116,12 +117,14 @@ typedef struct rnl_node_info {
     size_t body_count;       // … so many
 } rnl_node_info;
 
+// An order of two nodes.
 typedef struct rnl_edge {
     rnl_node from, to;  // `to` runs after `from`
 } rnl_edge;
 
 // --- Graphs ----------------------------------------------------------------
 
+// How a graph is made.
 typedef struct rnl_graph_options {
     size_t struct_size;
     const char *label;  // shown in errors and drawings; copied
@@ -129,6 +132,7 @@ typedef struct rnl_graph_options {
 
 #define RNL_GRAPH_OPTIONS(...) RNL_LITERAL(rnl_graph_options, __VA_ARGS__)
 
+// Properties of a graph.
 typedef struct rnl_graph_info {
     size_t struct_size;
     uint64_t id;  // unique in this process, never reused
@@ -246,6 +250,7 @@ typedef enum rnl_update_reason {
     RNL_UPDATE_BUFFER,      // a node's buffer is another
 } rnl_update_reason;
 
+// Why an executable graph was not updated.
 typedef struct rnl_update_result {
     size_t struct_size;
     rnl_update_reason reason;

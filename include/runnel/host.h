@@ -32,14 +32,21 @@ RNL_API rnl_status rnl_log_set(rnl_log_fn log, rnl_log_level level,
 
 // --- Allocator -------------------------------------------------------------
 
+// Returns memory aligned to `alignment`, a power of two, or NULL. Called from
+// any thread; must not call Runnel.
+typedef void *(*rnl_allocate_fn)(size_t size, size_t alignment,
+                                 void *user_data);
+
+// Takes back what rnl_allocate_fn gave, with the same size. Called from any
+// thread; must not call Runnel.
+typedef void (*rnl_release_fn)(void *memory, size_t size, void *user_data);
+
 // Host memory for the library's own objects (device and buffer memory comes
-// from the backend). `allocate` returns memory aligned to `alignment`, a power
-// of two, or NULL; `release` takes back what it gave, with the same size. Both
-// are called from any thread and must not call Runnel.
+// from the backend).
 typedef struct rnl_allocator {
     size_t struct_size;
-    void *(*allocate)(size_t size, size_t alignment, void *user_data);
-    void (*release)(void *memory, size_t size, void *user_data);
+    rnl_allocate_fn allocate;
+    rnl_release_fn release;
     void *user_data;
 } rnl_allocator;
 

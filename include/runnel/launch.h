@@ -37,8 +37,10 @@ typedef struct rnl_launch {
     const rnl_constant *constants;
     size_t constant_count;
     const char *label;   // named in errors; copied
-    const char *file;    // where it was enqueued: must stay valid for good,
-    int line;            // as __FILE__ does; RNL_LAUNCH fills both
+    // Where it was enqueued: `file` must stay valid for good, as __FILE__ does.
+    // RNL_LAUNCH fills both.
+    const char *file;
+    int line;
     // Instead of a grid: at least so many threads along x. The block is `block`
     // or, where that is zero, 256 threads or the most that the function can
     // have; the grid is rounded up to whole blocks and clusters, so the kernel
@@ -95,8 +97,10 @@ typedef struct rnl_arg {
     } value;
 } rnl_arg;
 
+// The kind of an argument that is a buffer.
 #define RNL_ARG_BUFFER 16u
 
+// The arguments of a launch, in the order of the parameters.
 typedef struct rnl_args {
     size_t struct_size;
     size_t count;

@@ -25,7 +25,7 @@ typedef struct rnl_pool_stats {
     size_t reserved;       // of all that the device gave: in use, or kept
     size_t live_peak;      // the most that was live; with several threads the
                            // sum of what each had at most
-    size_t reserved_peak;
+    size_t reserved_peak;  // the same of `reserved`
     uint64_t hits;         // buffers made of memory that was kept
     uint64_t misses;       // buffers made of memory new or set aside
     uint64_t trims;        // blocks given back to the device

@@ -61,14 +61,17 @@ typedef struct rnl_dump {
 typedef struct rnl_module_options {
     size_t struct_size;
     const char *name;            // file name in diagnostics; "kernel.cu"
-    const char *const *options;  // compiler options as NVRTC takes them: -DX=1,
-    size_t option_count;         // -Idir, -std=c++17, --use_fast_math, -G …;
-                                 // any other is RNL_ERROR_INVALID_ARGUMENT
+    // Compiler options as NVRTC takes them: -DX=1, -Idir, -std=c++17,
+    // --use_fast_math, -G …; any other is RNL_ERROR_INVALID_ARGUMENT.
+    const char *const *options;
+    size_t option_count;
+    // Texts that the source may include.
     const rnl_header *headers;
     size_t header_count;
-    const char *const *name_expressions;  // C++ expressions that name kernels,
-    size_t name_expression_count;         // "scale<float>", "&k", "a::k", or
-                                          // variables: "&table<int>"
+    // C++ expressions that name kernels, "scale<float>", "&k", "a::k", or
+    // variables: "&table<int>".
+    const char *const *name_expressions;
+    size_t name_expression_count;
     const rnl_dump *dump;        // texts to be read; NULL: none
     uint64_t timeout_ns;         // limit for the compiler; 0: 60 s
     const char *label;           // copied
@@ -98,6 +101,7 @@ typedef enum rnl_value_kind {
     RNL_VALUE_STRUCT = 4,   // anything else, passed by value
 } rnl_value_kind;
 
+// A parameter of a kernel.
 typedef struct rnl_parameter {
     rnl_value_kind kind;
     uint32_t size;       // bytes

@@ -17,6 +17,7 @@
 
 #include <runnel/status.h>
 
+// RNL_STREAM_NON_BLOCKING, RNL_STREAM_BATCHED, their sum, or 0.
 typedef uint32_t rnl_stream_flags;
 
 // No implicit order with the vendor's legacy default stream.

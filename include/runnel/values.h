@@ -47,6 +47,7 @@ typedef enum rnl_value_action {
     RNL_WAIT_NOR = 5,     // ~(memory | value) != 0
 } rnl_value_action;
 
+// RNL_VALUE_FLUSH, or 0.
 typedef uint32_t rnl_value_flags;
 
 // For a wait: once the wait is over, later work also sees the writes of other

@@ -1,13 +1,14 @@
 // The version of these headers and of the library.
 //
-// Within one major version a program built against an older header runs with a
-// newer library: functions stay, structs only grow (`struct_size`), enum values
-// keep their numbers.
+// Within one major version, and while that is 0 within one minor version, a
+// program built against an older header runs with a newer library: functions
+// stay, structs only grow (`struct_size`), enum values keep their numbers.
 #ifndef RUNNEL_VERSION_H
 #define RUNNEL_VERSION_H
 
 #include <runnel/base.h>
 
+// The parts of the version.
 #define RNL_VERSION_MAJOR 0
 #define RNL_VERSION_MINOR 1
 #define RNL_VERSION_PATCH 0

@@ -15,8 +15,6 @@ def declare(type_, name):
     array = re.fullmatch(r"(.*?)\s*((?:\[\d+\])+)", type_)
     if array:
         return f"{array[1]} {name}{array[2]}"
-    if "(*)" in type_:
-        return type_.replace("(*)", f"(*{name})")
     return f"{type_} {name}"
 
 
@@ -34,6 +32,13 @@ def lua_fields(fields):
 def parameters(function):
     return ", ".join(declare(p["type"], p["name"])
                      for p in function["parameters"]) or "void"
+
+
+def lua_constant(constant):
+    value, type_ = constant["value"], constant["type"]
+    if type_.endswith("*"):
+        return f"ffi.cast('{type_}', {value})"
+    return f"{value}ULL" if value > 2 ** 53 else value
 
 
 def lua(abi):
@@ -59,8 +64,7 @@ def lua(abi):
         for f in s["fields"]:
             print(f'assert(ffi.offsetof("{s["name"]}", "{f["name"]}") == '
                   f'{f["offset"]}, "{s["name"]}.{f["name"]}")')
-    constants = ", ".join(f'{c["name"]} = {c["value"]}'
-                          + ("ULL" if c["value"] > 2 ** 53 else "")
+    constants = ", ".join(f'{c["name"]} = {lua_constant(c)}'
                           for c in abi["constants"])
     print(f"return {{ {constants} }}")
 
@@ -80,8 +84,8 @@ def rust_type(type_):
     array = re.fullmatch(r"(.*?)\s*\[(\d+)\]", type_)
     if array:
         return f"[{rust_type(array[1])}; {array[2]}]"
-    if "(*)" in type_:
-        return 'Option<unsafe extern "C" fn()>'
+    if "(" in type_:
+        sys.exit(f"a type of functions has no name: {type_}")
     pointer = re.fullmatch(r"(.*?)\s*\*\s*(const)?", type_)
     if pointer:
         inner = pointer[1].strip()
@@ -133,7 +137,9 @@ def rust(abi):
               f'[(); std::mem::size_of::<{s["name"]}>()];')
     for c in abi["constants"]:
         kind = "i64" if c["value"] < 2 ** 63 else "u64"
-        print(f'pub const {c["name"]}: {kind} = {c["value"]};')
+        if c["type"].endswith("*"):
+            kind = rust_type(c["type"])
+        print(f'pub const {c["name"]}: {kind} = {c["value"]} as {kind};')
     print('extern "C" {')
     for f in abi["functions"]:
         print(f'    pub fn {f["name"]}({f["rust"]}){f.get("rust_result", "")};')

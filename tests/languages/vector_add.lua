@@ -22,6 +22,8 @@ extern "C" __global__ void add(const float *a, const float *b, float *c, int n)
     if (i < n) c[i] = a[i] + b[i];
 }]]
 
+assert(ffi.cast('uintptr_t', constants.RNL_NATIVE_PER_THREAD) == 2)
+
 local count = 1000
 local context, stream = out 'rnl_context', out 'rnl_stream'
 local add = out 'rnl_function'

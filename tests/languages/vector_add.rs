@@ -5,6 +5,7 @@ use bindings::*;
 use std::ffi::{c_void, CStr, CString};
 use std::mem::{size_of, zeroed};
 use std::ptr::{null, null_mut};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 const SOURCE: &str = r#"
 extern "C" __global__ void add(const float *a, const float *b, float *c, int n)
@@ -20,14 +21,40 @@ unsafe fn check(status: rnl_status) {
     }
 }
 
+extern "C" {
+    fn aligned_alloc(alignment: usize, size: usize) -> *mut c_void;
+    fn free(memory: *mut c_void);
+}
+
+static ALLOCATED: AtomicUsize = AtomicUsize::new(0);
+
+unsafe extern "C" fn allocate(
+    size: usize,
+    alignment: usize,
+    _user_data: *mut c_void,
+) -> *mut c_void {
+    ALLOCATED.fetch_add(1, Ordering::Relaxed);
+    aligned_alloc(alignment, size)
+}
+
+unsafe extern "C" fn release(memory: *mut c_void, _size: usize, _user_data: *mut c_void) {
+    free(memory)
+}
+
 fn main() {
     check_offsets();
+    assert_eq!(RNL_NATIVE_PER_THREAD as usize, 2);
     const COUNT: usize = 1000;
     let source = CString::new(SOURCE).unwrap();
     let name = CString::new("add").unwrap();
     let cpu = CString::new("cpu").unwrap();
     let mut host: Vec<f32> = (0..COUNT).map(|i| i as f32).collect();
     unsafe {
+        let mut allocator: rnl_allocator = zeroed();
+        allocator.struct_size = size_of::<rnl_allocator>();
+        allocator.allocate = Some(allocate);
+        allocator.release = Some(release);
+        check(rnl_allocator_set(&allocator));
         let mut context: rnl_context = null_mut();
         let mut stream: rnl_stream = null_mut();
         let mut add: rnl_function = null_mut();
@@ -95,6 +122,7 @@ fn main() {
         }
         check(rnl_function_release(add));
         check(rnl_context_release(context));
+        assert!(ALLOCATED.load(Ordering::Relaxed) > 0);
     }
     println!("rust: 1000 sums are right");
 }
