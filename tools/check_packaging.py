@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Checks the package descriptions in packaging/: they parse, and have the headers' version.
+"""Checks the package descriptions in packaging/: they parse, have the headers'
+version, and choose the parts of the tree.
 
 usage: check_packaging.py
        check_packaging.py --self-test
@@ -46,6 +47,23 @@ def wrong_versions(folder):
                    f"include/runnel/version.h {want}")
 
 
+# What describes a build: each part of the tree is chosen there, or left out.
+BUILDS = ("conda/recipe.yaml", "conan/conanfile.py", "vcpkg/runnel/portfile.cmake",
+          "spack/packages/runnel/package.py")
+# Parts that are wanted unless something else is said.
+WANTED = {"COMPILER", "CLI"}
+
+
+def parts_not_chosen(folder):
+    options = (csource.ROOT / "CMakeLists.txt").read_text()
+    parts = set(re.findall(r"^option\(RUNNEL_BUILD_(\w+)", options, re.MULTILINE))
+    for name in BUILDS:
+        text = (folder / name).read_text()
+        for part in sorted(parts - WANTED):
+            if not re.search(rf"(RUNNEL_BUILD_|\"){part}\b", text):
+                yield f"packaging/{name} does not choose RUNNEL_BUILD_{part}"
+
+
 def parsed_by_python(folder):
     for path in sorted(folder.rglob("*.py")):
         try:
@@ -81,8 +99,8 @@ def read_by_their_tools(folder):
 
 
 def check(folder):
-    return [*wrong_versions(folder), *parsed_by_python(folder),
-            *read_by_their_tools(folder)]
+    return [*wrong_versions(folder), *parts_not_chosen(folder),
+            *parsed_by_python(folder), *read_by_their_tools(folder)]
 
 
 # (file, what is replaced there, by what, what must be said)
@@ -90,6 +108,8 @@ CASES = [
     ("vcpkg/runnel/vcpkg.json", '"version": "', '"version": "9', "has version 9"),
     ("debian/changelog", "runnel (", "other (", "has no version"),
     ("vcpkg/runnel/vcpkg.json", "}", "", "vcpkg.json: "),
+    ("spack/packages/runnel/package.py", '"PYTHON"', '"CLI"',
+     "does not choose RUNNEL_BUILD_PYTHON"),
     ("conan/conanfile.py", "class", "klass", "conanfile.py: "),
 ]
 
@@ -102,7 +122,8 @@ def self_test():
             shutil.copytree(csource.ROOT / "packaging", folder)
             text = (folder / name).read_text()
             (folder / name).write_text(text.replace(old, new, 1))
-            found = [*wrong_versions(folder), *parsed_by_python(folder)]
+            found = [*wrong_versions(folder), *parts_not_chosen(folder),
+                     *parsed_by_python(folder)]
             if not any(expected in problem for problem in found):
                 problems.append(f"{name}: expected {expected!r}, found {found}")
     return csource.report(problems, "check_packaging self-test")

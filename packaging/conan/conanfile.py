@@ -6,8 +6,10 @@ import re
 from conan import ConanFile
 from conan.errors import ConanInvalidConfiguration
 from conan.tools.cmake import CMake, CMakeDeps, CMakeToolchain, cmake_layout
-from conan.tools.files import copy, load
+from conan.tools.files import copy, load, save
 
+# runnel_add_kernels, with the program that it takes.
+MODULE = "lib/cmake/Runnel/RunnelConan.cmake"
 TREE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 
 
@@ -53,7 +55,7 @@ class RunnelConan(ConanFile):
         CMakeDeps(self).generate()
         toolchain = CMakeToolchain(self)
         toolchain.cache_variables["RUNNEL_BUILD_COMPILER"] = bool(self.options.compiler)
-        for part in ("CLI", "EXAMPLES", "TESTS", "BENCH"):
+        for part in ("CLI", "EXAMPLES", "TESTS", "BENCH", "PYTHON"):
             toolchain.cache_variables[f"RUNNEL_BUILD_{part}"] = part == "CLI"
         includes = self.dependencies["xxhash"].cpp_info.includedirs
         toolchain.cache_variables["RUNNEL_XXHASH_FOLDER"] = includes[0]
@@ -66,10 +68,16 @@ class RunnelConan(ConanFile):
 
     def package(self):
         CMake(self).install()
+        # CMakeDeps replaces RunnelConfig.cmake.
+        save(self, os.path.join(self.package_folder, MODULE),
+             "set_property(GLOBAL PROPERTY RUNNEL_PROGRAM\n"
+             "    ${CMAKE_CURRENT_LIST_DIR}/../../../bin/runnel)\n"
+             "include(${CMAKE_CURRENT_LIST_DIR}/RunnelKernels.cmake)\n")
 
     def package_info(self):
         self.cpp_info.libs = ["runnel"]
         self.cpp_info.system_libs = ["dl", "pthread"]
         self.cpp_info.set_property("cmake_file_name", "Runnel")
         self.cpp_info.set_property("cmake_target_name", "Runnel::runnel")
+        self.cpp_info.set_property("cmake_build_modules", [MODULE])
         self.cpp_info.set_property("pkg_config_name", "runnel")

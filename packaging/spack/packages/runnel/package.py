@@ -34,7 +34,7 @@ class Runnel(CMakePackage):
     generator("ninja")
 
     def cmake_args(self):
-        off = ("EXAMPLES", "TESTS", "BENCH")
+        off = ("EXAMPLES", "TESTS", "BENCH", "PYTHON")
         return [self.define_from_variant("BUILD_SHARED_LIBS", "shared"),
                 self.define_from_variant("RUNNEL_BUILD_COMPILER", "compiler"),
                 self.define("RUNNEL_XXHASH_FOLDER", self.spec["xxhash"].prefix.include),
