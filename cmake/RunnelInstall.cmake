@@ -92,6 +92,11 @@ if(TARGET runnel-cli AND NOT CMAKE_CROSSCOMPILING AND NOT RUNNEL_SANITIZE)
                 -DVERSION=${PROJECT_VERSION} -DOUTPUT=${page}
                 -P ${CMAKE_CURRENT_LIST_DIR}/RunnelManual.cmake
             DEPENDS runnel-cli ${CMAKE_CURRENT_LIST_DIR}/RunnelManual.cmake VERBATIM)
+        if(RUNNEL_DEB)  # Debian wants them so
+            add_custom_command(OUTPUT ${page}.gz COMMAND gzip -9nkf ${page}
+                DEPENDS ${page} VERBATIM)
+            string(APPEND page .gz)
+        endif()
         list(APPEND pages ${page})
     endforeach()
     add_custom_target(manual ALL DEPENDS ${pages})

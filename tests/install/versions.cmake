@@ -2,6 +2,7 @@
 # asks for the version of the promise. A script:
 # cmake -DFILE=RunnelConfigVersion.cmake -DVERSION=... -DSONAME=... -P ...
 
+cmake_minimum_required(VERSION 3.25)
 string(REGEX REPLACE "^([0-9]+)[.]([0-9]+)[.].*" "\\1;\\2" numbers ${VERSION})
 list(GET numbers 0 major)
 list(GET numbers 1 minor)
