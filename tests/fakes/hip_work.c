@@ -344,6 +344,75 @@ RNL_TEST(a_device_that_cannot_be_made_current_is_told)
     close_all();
 }
 
+// A default stream is the current device's, which may be the program's choice.
+static rnl_status work_on_default_stream(int work, rnl_stream stream,
+                                         rnl_graph_exec exec, rnl_event event)
+{
+    switch (work) {
+    case 0:
+        return rnl_enqueue_function(stream, all.add,
+                                    RNL_LAUNCH(.grid = {1}, .block = {COUNT}),
+                                    RNL_ARGS(all.buffer, 1, (int)COUNT));
+    case 1:
+        return rnl_enqueue_fill(stream, all.buffer, 0, SIZE, 9, 1);
+    case 2:
+        return rnl_enqueue_fill(stream, all.buffer, 0, SIZE, 9, 4);
+    case 3:
+        return rnl_enqueue_copy_buffer(stream, all.buffer, 0, all.buffer,
+                                       SIZE / 2, SIZE / 2);
+    case 4:
+        return rnl_enqueue_write_value32(stream, all.buffer, 0, 9);
+    case 5:
+        return rnl_enqueue_wait_value32(stream, all.buffer, 0, 1, RNL_WAIT_EQ);
+    case 6:
+        return rnl_enqueue_event_record(stream, event);
+    default:
+        return rnl_enqueue_graph(stream, exec);
+    }
+}
+
+RNL_TEST(work_on_a_default_stream_goes_to_no_other_device)
+{
+    if (!fake_is_child()) {
+        const char *environment[] = {"RUNNEL_FAKE_DEVICES=2", NULL};
+        assert_int_equal(fake_spawn(__func__, environment), 0);
+        return;
+    }
+    int (*set)(int);
+    rnl_stream stream;
+    rnl_event event;
+    rnl_graph graph;
+    rnl_graph_exec exec;
+    void *library = dlopen(getenv("RUNNEL_HIP"), RTLD_NOW | RTLD_LOCAL);
+    assert_non_null(library);
+    *(void **)&set = dlsym(library, "hipSetDevice");
+    open_all();
+    assert_ok(rnl_stream_synchronize(all.stream, RNL_FOREVER));
+    assert_ok(rnl_stream_borrow(all.context, NULL, NULL, &stream));
+    assert_ok(rnl_event_create(all.context, NULL, &event));
+    assert_ok(rnl_stream_begin_capture(all.stream, NULL));
+    assert_ok(rnl_enqueue_fill(all.stream, all.buffer, 0, SIZE, 5, 4));
+    assert_ok(rnl_stream_end_capture(all.stream, &graph));
+    assert_ok(rnl_graph_instantiate(graph, &exec));
+    assert_int_equal(set(1), 0);
+    for (int work = 0; work < 8; work++) {
+        assert_ok(work_on_default_stream(5, stream, exec, event));
+        fake_fail("hipSetDevice", 1, 101, 1);
+        assert_status(work_on_default_stream(work, stream, exec, event),
+                      RNL_ERROR_DRIVER);
+        assert_int_equal(rnl_last_error()->native_code, 101);
+        assert_status(rnl_stream_query(stream), RNL_ERROR_DRIVER);
+        fake_fail("hipSetDevice", 0, 0, 0);
+        assert_ok(rnl_stream_synchronize(stream, RNL_FOREVER));
+        expect_all(1);
+    }
+    assert_ok(rnl_graph_exec_release(exec));
+    assert_ok(rnl_graph_release(graph));
+    assert_ok(rnl_event_release(event));
+    assert_ok(rnl_stream_release(stream));
+    close_all();
+}
+
 RNL_TEST(a_context_is_adopted_by_the_number_of_its_device)
 {
     rnl_context context, other;

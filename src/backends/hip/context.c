@@ -53,7 +53,7 @@ static _Thread_local struct {
     int code;
     int unknown;  // the code by which hipGetDevice failed, or 0
     int kept;     // the device that is current nevertheless
-} none;
+} none __attribute__((tls_model("initial-exec")));
 
 // The context before, when hipGetDevice failed; then no device is set.
 #define UNKNOWN ((void *)UINTPTR_MAX)
@@ -108,61 +108,34 @@ static int context_set(void *context)
 
 // --- Calls about the current device ------------------------------------------
 
-// The functions of the library that have the table's shape.
-static struct {
-    driver_context_memory_fn *context_memory;
-    driver_context_priorities_fn *context_priorities;
-    driver_stream_create_fn *stream_create;
-    driver_event_create_fn *event_create;
-    driver_memory_allocate_fn *memory_allocate;
-    driver_managed_allocate_fn *managed_allocate;
-    driver_host_register_fn *host_register;
-} real;
-
-static int checked_context_memory(size_t *out_free, size_t *out_total)
-{
-    return none.code ? none.code : real.context_memory(out_free, out_total);
-}
-
-static int checked_context_priorities(int *out_least, int *out_greatest)
-{
-    return none.code ? none.code
-                     : real.context_priorities(out_least, out_greatest);
-}
-
-static int checked_stream_create(void **out_stream, unsigned flags,
-                                 int priority)
-{
-    return none.code ? none.code
-                     : real.stream_create(out_stream, flags, priority);
-}
-
-static int checked_event_create(void **out_event, unsigned flags)
-{
-    return none.code ? none.code : real.event_create(out_event, flags);
-}
-
-static int checked_memory_allocate(uint64_t *out_address, size_t size)
-{
-    return none.code ? none.code : real.memory_allocate(out_address, size);
-}
-
-static int checked_managed_allocate(uint64_t *out_address, size_t size,
-                                    unsigned flags)
-{
-    return none.code ? none.code
-                     : real.managed_allocate(out_address, size, flags);
-}
-
-static int checked_host_register(void *pointer, size_t size, unsigned flags)
-{
-    return none.code ? none.code : real.host_register(pointer, size, flags);
-}
-
 int hip_refusal(void)
 {
     return none.code;
 }
+
+// The table before, adapters included.
+static struct driver_functions inner;
+
+#define CHECKED(name, arguments, ...)                                     \
+    static int checked_##name(__VA_ARGS__)                                \
+    {                                                                     \
+        return __builtin_expect(none.code == 0, 1) ? inner.name arguments \
+                                                   : none.code;           \
+    }
+#include "backends/hip/current_device.def"
+#undef CHECKED
+
+void hip_guard_calls(struct driver_functions *call)
+{
+    inner = *call;
+#define CHECKED(name, ...) \
+    if (call->name)        \
+        call->name = checked_##name;
+#include "backends/hip/current_device.def"
+#undef CHECKED
+}
+
+// --- Contexts and peers ------------------------------------------------------
 
 // The adopted context's handle comes from the program.
 static int context_version(void *context, unsigned *out_version)
@@ -183,32 +156,17 @@ static int context_version(void *context, unsigned *out_version)
 
 static int context_enable_peer(void *peer, unsigned flags)
 {
-    return none.code ? none.code
-                     : hip.context_enable_peer(device_of(peer), flags);
+    return hip.context_enable_peer(device_of(peer), flags);
 }
 
 static int context_disable_peer(void *peer)
 {
-    return none.code ? none.code : hip.context_disable_peer(device_of(peer));
+    return hip.context_disable_peer(device_of(peer));
 }
 
 void hip_adapt_contexts(struct driver_functions *call)
 {
     get_device = call->context_device;
-    real.context_memory = call->context_memory;
-    call->context_memory = checked_context_memory;
-    real.context_priorities = call->context_priorities;
-    call->context_priorities = checked_context_priorities;
-    real.stream_create = call->stream_create;
-    call->stream_create = checked_stream_create;
-    real.event_create = call->event_create;
-    call->event_create = checked_event_create;
-    real.memory_allocate = call->memory_allocate;
-    call->memory_allocate = checked_memory_allocate;
-    real.managed_allocate = call->managed_allocate;
-    call->managed_allocate = checked_managed_allocate;
-    real.host_register = call->host_register;
-    call->host_register = checked_host_register;
     call->error_name = error_name;
     call->error_text = error_text;
     call->primary_retain = primary_retain;

@@ -115,9 +115,7 @@ static int add_values(void **out_node, void *graph, void *const *after,
 // A failure may leave anything in the handle.
 static int instantiate(void **out_exec, void *graph, unsigned long long flags)
 {
-    int code = hip_refusal();
-    if (code == 0)
-        code = hip.graph_instantiate(out_exec, graph, flags);
+    int code = hip.graph_instantiate(out_exec, graph, flags);
     if (code != 0)
         *out_exec = NULL;
     return code;

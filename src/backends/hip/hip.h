@@ -21,9 +21,12 @@ void hip_adapt_memory(struct driver_functions *call);
 void hip_adapt_modules(struct driver_functions *call);
 void hip_adapt_graphs(struct driver_functions *call);
 
-// 0, or why no device of Runnel's is current for this thread: then the call
-// that asks fails with this code instead of being about another device.
+// 0, or why no device of Runnel's is current for this thread: then a call fails
+// with this code instead of being about another device.
 int hip_refusal(void);
+
+// Has the calls of current_device.def fail so. Comes after the adapters.
+void hip_guard_calls(struct driver_functions *call);
 
 // Writes `count` operations so that HIP does what the table means by them, in
 // up to twice as many; returns 0 and their number, or a code.

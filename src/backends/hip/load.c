@@ -59,6 +59,7 @@ static bool fill(void *library, struct driver *driver)
     hip_adapt_memory(&driver->call);
     hip_adapt_modules(&driver->call);
     hip_adapt_graphs(&driver->call);
+    hip_guard_calls(&driver->call);
     return true;
 }
 

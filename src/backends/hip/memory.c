@@ -5,9 +5,7 @@
 
 static int host_allocate(void **out_pointer, size_t size, unsigned flags)
 {
-    int code = hip_refusal();
-    return code ? code : hip.host_allocate(out_pointer, size,
-                                           flags | HIP_HOST_COHERENT);
+    return hip.host_allocate(out_pointer, size, flags | HIP_HOST_COHERENT);
 }
 
 #define VERSION_TYPES 60000000  // renumbered the kinds of memory
@@ -41,10 +39,8 @@ static int pointer_attributes(unsigned count, int *attributes,
 static int memory_open(uint64_t *out_address, struct driver_share key,
                        unsigned flags)
 {
-    int code = hip_refusal();
-    return code ? code
-                : hip.memory_open(out_address, key,
-                                  hip_version < VERSION_TYPES ? 0 : flags);
+    return hip.memory_open(out_address, key,
+                           hip_version < VERSION_TYPES ? 0 : flags);
 }
 
 // --- Copies ------------------------------------------------------------------

@@ -10,8 +10,7 @@ static int module_load(void **out_module, const void *image, unsigned count,
                        int *options, void **values)
 {
     (void)count, (void)options, (void)values;
-    int code = hip_refusal();
-    return code ? code : hip.module_load(out_module, image);
+    return hip.module_load(out_module, image);
 }
 
 // hipFuncSetAttribute takes a function of the host. A kernel of a module may

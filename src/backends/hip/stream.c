@@ -177,11 +177,11 @@ static int announce(const struct driver_functions *call, void *stream,
 static int await(const struct driver_functions *call, void *stream,
                  uint64_t word, uint32_t value)
 {
+    int code = value < WORD_MOST ? hip_refusal() : HIP_NOT_SUPPORTED;
     (void)call;
-    return value < WORD_MOST
-               ? hip.stream_wait32(stream, word, value, DRIVER_WAIT_GEQ,
-                                   UINT32_MAX)
-               : HIP_NOT_SUPPORTED;
+    return code ? code
+                : hip.stream_wait32(stream, word, value, DRIVER_WAIT_GEQ,
+                                    UINT32_MAX);
 }
 
 const struct driver_points hip_points = {announce, await};
