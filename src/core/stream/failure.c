@@ -57,12 +57,18 @@ struct failure *failure_blame(struct stream *stream, const struct blame *blame,
     return failure;
 }
 
+struct blame op_blame(const struct op *op)
+{
+    return (struct blame){op->sequence, op->file, op->line, op_name(op),
+                          op->label};
+}
+
 struct failure *failure_create(struct stream *stream, uint64_t sequence,
                                const struct op *op, rnl_status status,
                                const char *message)
 {
-    struct blame blame = {sequence, op->file, op->line, op_name(op),
-                          op->label};
+    struct blame blame = op_blame(op);
+    blame.sequence = sequence;
     return failure_blame(stream, &blame, status, message);
 }
 

@@ -54,6 +54,8 @@ struct blame {
     const char *name, *label;  // `label` may be NULL
 };
 
+struct blame op_blame(const struct op *op);
+
 // The same as failure_create.
 struct failure *failure_blame(struct stream *stream, const struct blame *blame,
                               rnl_status status, const char *message);

@@ -5,18 +5,23 @@
 #include "backends/cudalike/module/module.h"
 #include "backends/cudalike/stream/deferred.h"
 #include "backends/cudalike/stream/stream.h"
+#include "backends/cudalike/timeline/device_lost.h"
 #include "backends/cudalike/timeline/gpu_stream.h"
 #include "backends/cudalike/timeline/graph_fence.h"
 
-static void *share(struct stream *stream)
+static rnl_status share(struct stream *stream, void **out_native)
 {
     struct gpu_stream *own = gpu_stream_of(stream);
     graph_fences_enable();
     lock_take(&own->lock);
     atomic_store(&own->shared, true);
     lock_give(&own->lock);
-    stream_submit_all(stream);
-    return own->handle;
+    int code = stream_submit_all(stream);
+    if (code != 0)
+        return driver_fail(stream_context(stream), code,
+                           "to let a stream wait for the host");
+    *out_native = own->handle;
+    return RNL_OK;
 }
 
 static void tell(struct stream *stream, struct native_facts *facts)
@@ -46,8 +51,7 @@ rnl_status gpu_native(struct object *object, void **out_native,
         *out_native = gpu_of((struct context *)object)->handle;
         return RNL_OK;
     case OBJECT_STREAM:
-        *out_native = share((struct stream *)object);
-        return RNL_OK;
+        return share((struct stream *)object, out_native);
     case OBJECT_EVENT:
         return gpu_event_native((struct event *)object, out_native);
     case OBJECT_MODULE:

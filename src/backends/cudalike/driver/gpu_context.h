@@ -19,7 +19,7 @@ struct gpu_hooks {
     void *(*progress)(void *unused);           // progress_run
     void (*context_end)(struct gpu_context *gpu);
     // The functions of graph.h and batch.h.
-    void (*graph_lock)(struct stream *stream, struct op *op);
+    int (*graph_lock)(struct stream *stream, struct op *op);
     bool (*graph_prepares)(const struct op *op);
     int (*graph_launch)(struct stream *stream, struct op *op, bool *out_over);
     bool (*graph_owes)(const struct op *op);

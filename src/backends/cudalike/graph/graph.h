@@ -32,7 +32,7 @@ rnl_status gpu_exec_upload(struct graph_exec *exec, struct stream *stream);
 
 // Takes the stream's lock once the graph can be launched at once: the driver
 // has the records of all events that the graph waits for.
-void gpu_graph_lock(struct stream *stream, struct op *op);
+int gpu_graph_lock(struct stream *stream, struct op *op);
 
 // gpu_graph_prepares is true if each launch has slots to prepare.
 // gpu_graph_launch launches the graph. The caller holds the stream's lock, and

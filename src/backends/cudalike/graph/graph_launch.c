@@ -164,15 +164,17 @@ static struct marker *deferred_point(struct gpu_exec *own)
     return found;
 }
 
-void gpu_graph_lock(struct stream *stream, struct op *op)
+int gpu_graph_lock(struct stream *stream, struct op *op)
 {
     struct gpu_exec *own = exec_gpu(op->graph.exec);
     struct marker *marker;
-    while (atomic_load(&own->prepares) && (marker = deferred_point(own))) {
-        marker_submit(marker);
+    int code = 0;
+    while (code == 0 && atomic_load(&own->prepares) &&
+           (marker = deferred_point(own))) {
+        code = marker_submit(marker);
         marker_drop(stream_context(stream), marker);
     }
-    stream_lock_submitted(stream);
+    return code ? code : stream_lock_submitted(stream);
 }
 
 bool gpu_graph_prepares(const struct op *op)
@@ -245,8 +247,9 @@ rnl_status gpu_exec_upload(struct graph_exec *exec, struct stream *stream)
 {
     struct gpu_context *gpu = gpu_of(context_of(exec));
     struct gpu_stream *own = gpu_stream_of(stream);
-    int code = 0;
-    stream_lock_submitted(stream);
+    int code = stream_lock_submitted(stream);
+    if (code != 0)
+        return driver_fail(context_of(exec), code, "to upload");
     rnl_status status = progress_watch_locked(stream);
     if (status == RNL_OK) {
         void *before = current_enter(gpu);

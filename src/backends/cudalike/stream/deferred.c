@@ -274,17 +274,21 @@ bool stream_submit_writes(struct stream *stream)
 // Submits the deferred ops, up to the record of `until` or to the end. An op
 // before a record never depends on an op behind the record. Promises are the
 // exception and are left to the progress thread, so this function meets no
-// stream twice.
-static void submit_all(struct stream *stream, const struct marker *until,
-                     struct op **over)
+// stream twice. Returns 0, or the code by which the driver refused to wait for
+// the host; the remaining ops are then still deferred.
+static int submit_all(struct stream *stream, const struct marker *until,
+                      struct op **over)
 {
     struct gpu_context *gpu = gpu_of(stream_context(stream));
     struct gpu_stream *own = gpu_stream_of(stream);
     void *before = current_enter(gpu);
+    int code = 0;
     lock_take(&own->lock);
-    while (stream_defers_locked(stream) &&
+    while (code == 0 && stream_defers_locked(stream) &&
            (!until || atomic_load(&until->pending))) {
-        host_queue_await_locked(stream);
+        code = host_queue_await_locked(stream);
+        if (code != 0)
+            break;
         struct marker *marker = awaited_locked(stream);
         bool promise = marker && marker->promise;
         struct stream *other =
@@ -292,7 +296,7 @@ static void submit_all(struct stream *stream, const struct marker *until,
         if (promise)
             deferred_leave_to_host(own->deferred);
         if (other)
-            submit_all(other, marker, over);
+            code = submit_all(other, marker, over);
         if (other)
             object_unref(&other->object);
         stream_submit_deferred_locked(stream, SIZE_MAX, over);
@@ -300,36 +304,51 @@ static void submit_all(struct stream *stream, const struct marker *until,
     }
     lock_give(&own->lock);
     current_back(gpu, before);
+    return code;
 }
 
-void stream_submit_all(struct stream *stream)
+int stream_submit_all(struct stream *stream)
 {
     struct op *over = NULL;
     if (!atomic_load_explicit(&gpu_stream_of(stream)->defers,
                               memory_order_acquire))
-        return;
+        return 0;
     lock_take(&submit_lock);
-    submit_all(stream, NULL, &over);
+    int code = submit_all(stream, NULL, &over);
     lock_give(&submit_lock);
     op_end_list(over);
+    return code;
 }
 
-void stream_lock_submitted(struct stream *stream)
+void stream_submit_for_others(struct stream *stream)
+{
+    bool shared = atomic_load(&gpu_stream_of(stream)->shared);
+    int code = shared ? stream_submit_all(stream) : 0;
+    struct blame blame = {.sequence = atomic_load(&stream->enqueued),
+                          .name = "wait"};
+    if (code != 0)
+        stream_refuse_blamed(stream, &blame, code);
+}
+
+int stream_lock_submitted(struct stream *stream)
 {
     for (;;) {
         lock_take(&gpu_stream_of(stream)->lock);
         if (!stream_defers_locked(stream))
-            return;
+            return 0;
         lock_give(&gpu_stream_of(stream)->lock);
-        stream_submit_all(stream);
+        int code = stream_submit_all(stream);
+        if (code != 0)
+            return code;
     }
 }
 
-void marker_submit(struct marker *marker)
+int marker_submit(struct marker *marker)
 {
     struct stream *stream = recorder_of(marker);
     if (!stream)
-        return;
-    stream_submit_all(stream);
+        return 0;
+    int code = stream_submit_all(stream);
     object_unref(&stream->object);
+    return code;
 }

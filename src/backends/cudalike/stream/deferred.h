@@ -151,12 +151,18 @@ bool stream_submit_ready(struct stream *stream);
 // written value blocks no thread while another call waits for the device
 // (H100).
 bool stream_submit_writes(struct stream *stream);
-// Submits all deferred ops; the driver itself waits for the host.
-void stream_submit_all(struct stream *stream);
-// Takes the stream's lock once no op is deferred.
-void stream_lock_submitted(struct stream *stream);
+// Submits all deferred ops; the driver itself waits for the host. This function
+// and the next two return 0, or the code by which the driver refused such a
+// wait; then ops are still deferred.
+int stream_submit_all(struct stream *stream);
+// Takes the stream's lock once no op is deferred. The lock is not taken if a
+// code is returned.
+int stream_lock_submitted(struct stream *stream);
 // Has the driver record the marker, if the record is still deferred.
-void marker_submit(struct marker *marker);
+int marker_submit(struct marker *marker);
+// If other code got the native stream, submits all for that code's sake. A
+// refused wait fails the stream.
+void stream_submit_for_others(struct stream *stream);
 
 // Turns the marker into a promise. No other thread knows the marker yet.
 void marker_promise(struct marker *marker);

@@ -390,9 +390,11 @@ rnl_status gpu_event_native(struct event *event, void **out_native)
     if (status != RNL_OK)
         return status;
     void *native = marker ? marker->event : NULL;
-    if (marker)
-        marker_submit(marker);
+    int code = marker ? marker_submit(marker) : 0;
     marker_drop(event->object.context, marker);
+    if (code != 0)
+        return driver_fail(event->object.context, code,
+                           "to let a stream wait for the host");
     if (!native)
         return fail_at(RNL_ERROR_INVALID_STATE, "event",
                        "the event was never recorded: nothing stands for it");

@@ -397,10 +397,13 @@ HOT rnl_status gpu_stream_submit(struct stream *stream, struct op *first)
     rnl_status status = check_needs(gpu, first);
     if (status != RNL_OK)
         return status;
+    int code = 0;
     if (first->kind == OP_GRAPH)
-        gpu->hooks->graph_lock(stream, first);
+        code = gpu->hooks->graph_lock(stream, first);
     else
         lock_take(&own->lock);
+    if (code != 0)
+        return driver_fail(context, code, op_name(first));
     status = context_is_lost(context)
                  ? failure_report(context->lost, stream)
                  : progress_watch_locked(stream);
@@ -414,7 +417,8 @@ HOT rnl_status gpu_stream_submit(struct stream *stream, struct op *first)
     void *before = plain ? stream_enter(stream) : current_enter(gpu);
     if (__builtin_expect(changes != own->applied, 0))
         status = stream_apply_attributes_locked(stream, changes);
-    int code = status == RNL_OK ? submit_locked(stream, first, &over) : 0;
+    if (status == RNL_OK)
+        code = submit_locked(stream, first, &over);
     stream_mark_locked(stream);
     if (plain)
         stream_leave(stream, before);
@@ -616,12 +620,8 @@ rnl_status stream_wait_marker_locked(struct stream *stream,
 
 void stream_give_wait(struct stream *stream)
 {
-    struct gpu_stream *own = gpu_stream_of(stream);
-    lock_give(&own->lock);
-    // If other code got the native stream meanwhile, that code expects all
-    // deferred work in the driver.
-    if (atomic_load(&own->shared))
-        stream_submit_all(stream);
+    lock_give(&gpu_stream_of(stream)->lock);
+    stream_submit_for_others(stream);
 }
 
 rnl_status stream_wait_marker(struct stream *stream, struct marker *marker,

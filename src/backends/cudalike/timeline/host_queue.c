@@ -313,22 +313,22 @@ static void count_copies_locked(struct stream *stream)
     } while (!all && !progress_is_here());
 }
 
-void host_queue_await_locked(struct stream *stream)
+int host_queue_await_locked(struct stream *stream)
 {
     ASSERT(lock_is_held(&gpu_stream_of(stream)->lock));
     const struct gpu_context *gpu = gpu_of(stream_context(stream));
     struct gpu_stream *own = gpu_stream_of(stream);
     if (!host_queue_is_busy_locked(stream))
-        return;
+        return 0;
     count_copies_locked(stream);
     graph_fences_enable();
     stream_leave_fence_locked(stream);
     int code = gpu->points->await(call_of(gpu), own->handle,
                                   word_address(own->host.words->done),
                                   own->host.submitted);
-    if (code != 0)
-        context_lose(stream_context(stream), stream, code);
-    own->host.awaited = own->host.submitted;
+    if (code == 0)
+        own->host.awaited = own->host.submitted;
+    return code;
 }
 
 static void list_op(struct host_queue *queue, struct op *op)
@@ -388,6 +388,8 @@ static int submit_locked(struct stream *stream, struct op *op, bool announces)
     uint32_t number = queue->submitted + 1;
     uint32_t announced = announces ? number : queue->announced;
     uint64_t before = op->sequence - 1;
+    struct blame blame = op_blame(op);
+    blame.label = NULL;  // ends with the op
     enum last last = op->kind == OP_HOST ? LAST_HOST : LAST_COPY;
     // The op is listed before the announcement, because the device may get to
     // the op at once. From then on the op may have ended and belong to another
@@ -408,8 +410,11 @@ static int submit_locked(struct stream *stream, struct op *op, bool announces)
     queue->submitted = number;
     queue->awaited += !queue->words;
     atomic_store_explicit(&own->defers, true, memory_order_release);
-    if (atomic_load_explicit(&own->shared, memory_order_relaxed))
-        host_queue_await_locked(stream);
+    code = atomic_load_explicit(&own->shared, memory_order_relaxed)
+               ? host_queue_await_locked(stream)
+               : 0;
+    if (code != 0)
+        stream_refuse_blamed(stream, &blame, code);
     progress_wake();
     return 0;
 }

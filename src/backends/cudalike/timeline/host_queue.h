@@ -32,9 +32,10 @@ void host_queue_submit_refused_locked(struct stream *stream, struct op *op);
 // the stream's lock held.
 bool host_queue_is_busy_locked(struct stream *stream);
 
-// Has the driver's stream wait for all of the queue. With the stream's lock
-// held and its context current.
-void host_queue_await_locked(struct stream *stream);
+// Has the driver's stream wait for all of the queue. Returns 0, or the driver's
+// code: then the host still has operations that the driver does not wait for.
+// With the stream's lock held and its context current.
+int host_queue_await_locked(struct stream *stream);
 
 // Starts the operations that the stream has reached, in order. True if at least
 // one was started. `asks`: whether the driver may be asked. Called by the

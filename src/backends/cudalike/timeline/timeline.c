@@ -367,6 +367,13 @@ bool stream_skips_wait(struct stream *stream, uint64_t sequence)
 
 void stream_refuse_late(struct stream *stream, const struct op *op, int code)
 {
+    struct blame blame = op_blame(op);
+    stream_refuse_blamed(stream, &blame, code);
+}
+
+void stream_refuse_blamed(struct stream *stream, const struct blame *blame,
+                          int code)
+{
     char message[160];
     const char *text = NULL;
     const struct driver *driver = gpu_of(stream_context(stream))->driver;
@@ -378,9 +385,8 @@ void stream_refuse_late(struct stream *stream, const struct op *op, int code)
     snprintf(message, sizeof message, "the driver refused it: %s (%d)",
              text ? text : "it does not say why", code);
     timeline_fail(stream,
-                  failure_create(stream, op->sequence, op,
-                                 driver->status(code), message),
-                  op->sequence, false);
+                  failure_blame(stream, blame, driver->status(code), message),
+                  blame->sequence, false);
 }
 
 void stream_inherit(struct stream *stream, struct failure *failure)

@@ -130,6 +130,8 @@ bool stream_leaves_out(struct stream *stream, uint64_t sequence);
 bool stream_skips_wait(struct stream *stream, uint64_t sequence);
 // Fails the stream: the driver refused the operation after the call returned.
 void stream_refuse_late(struct stream *stream, const struct op *op, int code);
+void stream_refuse_blamed(struct stream *stream, const struct blame *blame,
+                          int code);
 
 // The hook for a reset: ends the stream's failure.
 void gpu_stream_reset(struct stream *stream);
