@@ -65,6 +65,8 @@ struct backend {
     uint32_t abi;        // BACKEND_ABI
     const char *api;     // "cpu", "cuda", "hip", "null"
     bool accelerator;    // counts as a gpu
+    // Why `untrusted` source is refused: what its compiler is; NULL: it is not.
+    const char *unconfined;
     uint32_t features;   // BACKEND_FEATURE bits that every device has
     // BACKEND_ATTRIBUTE bits of the supported stream attributes; the backend
     // reads them by stream_get_attributes

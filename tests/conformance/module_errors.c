@@ -73,6 +73,9 @@ RNL_TEST(untrusted_text_reads_no_file_or_is_refused)
     } else if (status == RNL_ERROR_UNSUPPORTED) {
         assert_string_equal(error->parameter, "options.untrusted");
         expect_in(error->message, "a process of its own");
+        expect_in(error->message, strcmp(suite_api(), "hip") == 0
+                                      ? "runnel-hip-cc"
+                                      : "inside this process");
     }
 }
 

@@ -362,6 +362,8 @@ const struct backend cuda_backend = {
     .abi = BACKEND_ABI,
     .api = "cuda",
     .accelerator = true,
+    .unconfined = "NVRTC compiles inside this process, which cannot be confined "
+                  "for it",
     .features = HAS(MANAGED_MEMORY) | HAS(PRIORITIES) | HAS(EVENT_TIMING) |
                 HAS(PROMISES) | HAS(PEER_ACCESS) | HAS(MEMORY_OPERATIONS) |
                 HAS(BATCHED_STREAMS) | HAS(CLUSTERS) | HAS(COOPERATIVE_LAUNCH) |

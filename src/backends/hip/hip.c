@@ -287,6 +287,8 @@ const struct backend hip_backend = {
     .abi = BACKEND_ABI,
     .api = "hip",
     .accelerator = true,
+    .unconfined = "hiprtc compiles in the process runnel-hip-cc, which is not "
+                  "confined",
     .features = HAS(MANAGED_MEMORY) | HAS(PRIORITIES) | HAS(EVENT_TIMING) |
                 HAS(PROMISES) | HAS(PEER_ACCESS) | HAS(MEMORY_OPERATIONS) |
                 HAS(BATCHED_STREAMS) | HAS(COOPERATIVE_LAUNCH) |

@@ -144,12 +144,11 @@ static rnl_status check_confines(struct context *context,
                                  const struct source *source)
 {
     const struct backend *backend = context->backend;
-    if (!source->options->untrusted || !backend->accelerator)
+    if (!source->options->untrusted || !backend->unconfined)
         return RNL_OK;
     return fail_at(RNL_ERROR_UNSUPPORTED, "options.untrusted",
-                   "the compiler of a %s context is not confined: compile "
-                   "untrusted source in a process of its own, and confine "
-                   "the process", backend->api);
+                   "%s: compile untrusted source in a process of its own, and "
+                   "confine that", backend->unconfined);
 }
 
 static rnl_status compile(struct context *context, const struct source *source,
