@@ -59,7 +59,7 @@ __attribute__((constructor)) static void hide(void)
         const char *name = tables.strings + symbol->st_name;
         if (symbol->st_shndx != SHN_UNDEF &&
             (!strncmp(name, "cu", 2) || !strncmp(name, "nvrtc", 5) ||
-             !strncmp(name, "hip", 3)) &&
+             !strncmp(name, "hip", 3) || !strncmp(name, "amd_comgr", 9)) &&
             fake_hides(name))
             symbol->st_value = 0;
     }

@@ -222,3 +222,101 @@ RNL_TEST(what_was_compiled_is_kept_for_the_device)
     snprintf(command, sizeof command, "rm -r %s", folder);
     assert_int_equal(system(command), 0);
 }
+
+// --- Where libamd_comgr lies -------------------------------------------------
+
+// hiprtc in a folder of its own, and libamd_comgr there or in another one.
+struct places {
+    char root[64], hiprtc[128], comgr[128];
+};
+
+static void make_places(struct places *places, const char *comgr)
+{
+    char command[1024];
+    strcpy(places->root, "/tmp/runnel-test-XXXXXX");
+    assert_non_null(mkdtemp(places->root));
+    snprintf(places->hiprtc, sizeof places->hiprtc, "%s/a/libamdhip64.so.6",
+             places->root);
+    snprintf(places->comgr, sizeof places->comgr, "%s/%s", places->root, comgr);
+    snprintf(command, sizeof command,
+             "mkdir %s/a %s/b && ln -s %s %s && cp %s %s", places->root,
+             places->root, getenv("RUNNEL_HIP"), places->hiprtc,
+             getenv("TEST_COMGR"), places->comgr);
+    assert_int_equal(system(command), 0);
+}
+
+static void remove_places(const struct places *places)
+{
+    char command[128];
+    snprintf(command, sizeof command, "rm -r %s", places->root);
+    assert_int_equal(system(command), 0);
+}
+
+// Exits with 0 if the source compiles, and with 3 if not.
+static int compile_at(const struct places *places, const char *test,
+                      const char *arch, const char *more)
+{
+    char hip[160], rtc[160], path[96], cache[96];
+    snprintf(hip, sizeof hip, "RUNNEL_HIP=%s", places->hiprtc);
+    snprintf(rtc, sizeof rtc, "RUNNEL_HIPRTC=%s", places->hiprtc);
+    snprintf(path, sizeof path, "LD_LIBRARY_PATH=%s/b", places->root);
+    snprintf(cache, sizeof cache, "RUNNEL_CACHE_DIR=%s/cache", places->root);
+    const char *environment[] = {hip,
+                                 rtc,
+                                 path,
+                                 cache,
+                                 arch,
+                                 "RUNNEL_CACHE_DISABLE=0",
+                                 "RUNNEL_FAKE_HIDE=amd_comgr_get_isa_count",
+                                 more,
+                                 NULL};
+    return fake_spawn(test, environment);
+}
+
+static void compile_in_child(void)
+{
+    assert_ok(rnl_context_open("hip", 0, NULL, &context));
+    rnl_status status = compile(source, 0);
+    assert_ok(rnl_context_release(context));
+    test_exit(status == RNL_OK ? 0 : 3);
+}
+
+static const char *const comgr_places[] = {
+    "a/libamd_comgr.so.3", "a/libamd_comgr.so.2", "b/libamd_comgr.so.3"};
+
+// This one does not know gfx906; one of the machine would.
+RNL_TEST(comgr_is_found_beside_hiprtc_or_by_the_loader)
+{
+    struct places places;
+    if (fake_is_child())
+        compile_in_child();
+    need_compiler();
+    for (int i = 0; i < 3; i++) {
+        make_places(&places, comgr_places[i]);
+        assert_int_equal(
+            compile_at(&places, __func__, "RUNNEL_FAKE_ARCH=gfx90a", NULL), 0);
+        assert_int_equal(
+            compile_at(&places, __func__, "RUNNEL_FAKE_ARCH=gfx906", NULL), 3);
+        remove_places(&places);
+    }
+}
+
+RNL_TEST(another_comgr_compiles_anew)
+{
+    static const char arch[] = "RUNNEL_FAKE_ARCH=gfx90a";
+    struct places places;
+    if (fake_is_child())
+        compile_in_child();
+    need_compiler();
+    for (int i = 0; i < 3; i++) {
+        make_places(&places, comgr_places[i]);
+        assert_int_equal(compile_at(&places, __func__, arch, NULL), 0);
+        assert_int_equal(compile_at(&places, __func__, arch, NO_COMPILER), 0);
+        FILE *file = fopen(places.comgr, "a");
+        assert_non_null(file);
+        fputc('+', file);
+        assert_int_equal(fclose(file), 0);
+        assert_int_equal(compile_at(&places, __func__, arch, NO_COMPILER), 3);
+        remove_places(&places);
+    }
+}

@@ -54,12 +54,12 @@ static rnl_status find_program_path(char path[FIND_PATH_SIZE])
                         path);
 }
 
-static rnl_status find_library(const struct hiprtc_place **out_place)
+static rnl_status find_library(const char **out_path)
 {
     const char *reason;
-    *out_place = hiprtc_find(&reason);
-    return *out_place ? RNL_OK
-                      : fail(RNL_ERROR_COMPILER_UNAVAILABLE, "%s", reason);
+    *out_path = hiprtc_find(&reason);
+    return *out_path ? RNL_OK
+                     : fail(RNL_ERROR_COMPILER_UNAVAILABLE, "%s", reason);
 }
 
 const char *hip_compile_reason(void)
@@ -90,16 +90,16 @@ static void add_file(struct text *text, const char *path)
 rnl_status hip_identity(const struct hip_target *target, char *text,
                         size_t size)
 {
-    const struct hiprtc_place *place;
+    const char *library;
     struct text files = {0};
     char *path = mem_allocate(FIND_PATH_SIZE);
-    rnl_status status = path ? find_library(&place) : no_memory();
+    rnl_status status = path ? find_library(&library) : no_memory();
     if (status == RNL_OK)
         status = find_program_path(path);
     if (status == RNL_OK) {
         add_file(&files, path);
-        add_file(&files, place->path);
-        add_file(&files, place->comgr);
+        add_file(&files, library);
+        add_file(&files, hiprtc_comgr());
         status = files.failed ? no_memory() : RNL_OK;
     }
     struct hash128 hash = hash_128(text_get(&files), files.length);
@@ -115,11 +115,11 @@ rnl_status hip_identity(const struct hip_target *target, char *text,
 rnl_status hip_compiler_info(const struct hip_target *target,
                              rnl_compiler_info *out_info)
 {
-    const struct hiprtc_place *place;
-    rnl_status status = find_library(&place);
+    const char *library;
+    rnl_status status = find_library(&library);
     if (status != RNL_OK)
         return status;
-    snprintf(out_info->path, sizeof out_info->path, "%s", place->path);
+    snprintf(out_info->path, sizeof out_info->path, "%s", library);
     snprintf(out_info->version, sizeof out_info->version, "hiprtc %d.%d.%d",
              hip_version / 10000000, hip_version / 100000 % 100,
              hip_version % 100000);
@@ -189,14 +189,13 @@ static rnl_status take(struct compiler_job *job,
 // --- All ---------------------------------------------------------------------
 
 static rnl_status perform(struct compiler_job *job,
-                          const struct hip_target *target,
-                          const struct hiprtc_place *place,
+                          const struct hip_target *target, const char *library,
                           struct compiled_binary *out_binary)
 {
     rnl_status status = compiler_source(job);
     compiler_pair(job, "--names", compiler_file(job, "names"));
-    compiler_pair(job, "--library", place->path);
-    compiler_pair(job, "--comgr", place->comgr);
+    compiler_pair(job, "--library", library);
+    compiler_pair(job, "--comgr", hiprtc_comgr());
     compiler_pair(job, "--arch", target->arch);
     if (status == RNL_OK)
         status = compiler_run(job, job->source->options->timeout_ns);
@@ -209,7 +208,7 @@ rnl_status hip_compile(const struct hip_target *target,
                        const struct source *source,
                        struct compiled_binary *out_binary)
 {
-    const struct hiprtc_place *place;
+    const char *library;
     if (!target->arch[0])
         return fail(RNL_ERROR_COMPILER_UNAVAILABLE,
                     "the driver does not tell the architecture of the device, "
@@ -223,13 +222,13 @@ rnl_status hip_compile(const struct hip_target *target,
     if (!job)
         return no_memory();
     job->source = source;
-    rnl_status status = find_library(&place);
+    rnl_status status = find_library(&library);
     if (status == RNL_OK)
         status = find_program_path(job->program);
     if (status == RNL_OK)
         status = compiler_begin(job);
     if (status == RNL_OK) {
-        status = perform(job, target, place, out_binary);
+        status = perform(job, target, library, out_binary);
         compiler_end(job);
     }
     compiler_free(job);

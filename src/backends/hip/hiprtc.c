@@ -10,15 +10,16 @@
 #include <string.h>
 #include <unistd.h>
 
-static struct hiprtc_place place;
+#define PATH_SIZE 1024
+
+static char hiprtc[PATH_SIZE], comgr[PATH_SIZE];
 static char reason[1024];
-static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 // Beside the runtime, by its full path. False if there is no such file.
 static void *open_beside(const char *name)
 {
     Dl_info runtime;
-    char path[sizeof place.path];
+    char path[PATH_SIZE];
     if (!dladdr((const void *)(uintptr_t)hip.error_name, &runtime) ||
         !runtime.dli_fname || !strchr(runtime.dli_fname, '/'))
         return NULL;
@@ -54,28 +55,20 @@ static void *open_library(struct text *tried)
     return NULL;
 }
 
-// The file beside hiprtc, or else a name for the dynamic loader.
-static void find_comgr(void)
+// The file that has the library's symbol. False if there is none.
+static bool find_file(void *library, const char *name, char path[PATH_SIZE])
 {
-    static const char *const names[] = {"libamd_comgr.so.3",
-                                        "libamd_comgr.so.2"};
-    bool older = hip_version < 60400000;
-    const char *slash = strrchr(place.path, '/');
-    for (int i = 0; i < 2 && slash; i++) {
-        int length = snprintf(place.comgr, sizeof place.comgr, "%.*s/%s",
-                              (int)(slash - place.path), place.path,
-                              names[older ? 1 - i : i]);
-        if (length > 0 && (size_t)length < sizeof place.comgr &&
-            access(place.comgr, F_OK) == 0)
-            return;
-    }
-    snprintf(place.comgr, sizeof place.comgr, "%s", names[older]);
+    Dl_info facts;
+    const void *symbol = library ? dynlib_symbol(library, name) : NULL;
+    if (!symbol || !dladdr(symbol, &facts) || !facts.dli_fname)
+        return false;
+    snprintf(path, PATH_SIZE, "%s", facts.dli_fname);
+    return true;
 }
 
 static void find(void)
 {
     struct text tried = {0};
-    Dl_info facts;
     const char *given = config_get()->hiprtc;
     void *library = NULL;
     if (given && strcmp(given, "off") == 0) {
@@ -83,22 +76,57 @@ static void find(void)
         return;
     }
     library = open_library(&tried);
-    const void *symbol =
-        library ? dynlib_symbol(library, "hiprtcCompileProgram") : NULL;
     if (!library)
         snprintf(reason, sizeof reason, "hiprtc was not found: %s",
                  text_get(&tried));
-    else if (!symbol || !dladdr(symbol, &facts) || !facts.dli_fname)
+    else if (!find_file(library, "hiprtcCompileProgram", hiprtc))
         snprintf(reason, sizeof reason, "hiprtc has no hiprtcCompileProgram");
-    else
-        snprintf(place.path, sizeof place.path, "%s", facts.dli_fname);
-    find_comgr();
     text_finish(&tried);
 }
 
-const struct hiprtc_place *hiprtc_find(const char **out_reason)
+const char *hiprtc_find(const char **out_reason)
 {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, find);
     *out_reason = reason;
-    return reason[0] ? NULL : &place;
+    return reason[0] ? NULL : hiprtc;
+}
+
+// --- The compiler of hiprtc --------------------------------------------------
+
+static bool find_beside(const char *const *names)
+{
+    const char *slash = strrchr(hiprtc, '/');
+    for (; *names && slash; names++) {
+        int length = snprintf(comgr, sizeof comgr, "%.*s/%s",
+                              (int)(slash - hiprtc), hiprtc, *names);
+        if (length > 0 && (size_t)length < sizeof comgr &&
+            access(comgr, F_OK) == 0)
+            return true;
+    }
+    return false;
+}
+
+// In hiprtc's own file, or one that hiprtc is linked with; beside hiprtc; or
+// where else libraries are looked for. The runtime loads the library, too.
+static void find_comgr(void)
+{
+    static const char symbol[] = "amd_comgr_get_isa_count";
+    static const char *const newer[] = {"libamd_comgr.so.3",
+                                        "libamd_comgr.so.2", NULL};
+    static const char *const older[] = {"libamd_comgr.so.2",
+                                        "libamd_comgr.so.3", NULL};
+    const char *const *names = hip_version < 60400000 ? older : newer;
+    struct text tried = {0};
+    if (!find_file(dynlib_load(hiprtc), symbol, comgr) && !find_beside(names) &&
+        !find_file(hip_open(names, &tried), symbol, comgr))
+        snprintf(comgr, sizeof comgr, "%s", names[0]);
+    text_finish(&tried);
+}
+
+const char *hiprtc_comgr(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, find_comgr);
+    return comgr;
 }

@@ -1,13 +1,11 @@
-// hiprtc: the vendor's compiler. It may end the process that calls it, so only
-// the program runnel-hip-cc does.
+// Where hiprtc lies, and libamd_comgr, by which it compiles. The program
+// runnel-hip-cc loads both: hiprtc may end its process.
 #pragma once
 
-#include <stddef.h>
+// The file, for dlopen; NULL with the reason if there is no hiprtc. Looked for
+// once.
+const char *hiprtc_find(const char **out_reason);
 
-struct hiprtc_place {
-    char path[1024];    // for dlopen
-    char comgr[1024];   // the library by which this version compiles
-};
-
-// NULL with the reason if there is no hiprtc. Looks for it once.
-const struct hiprtc_place *hiprtc_find(const char **out_reason);
+// The file, or a name for the dynamic loader if none was found. Only after
+// hiprtc was found. Looked for once.
+const char *hiprtc_comgr(void);
