@@ -3,7 +3,6 @@
 // rest is the fake of CUDA.
 #include "fake.h"
 
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,24 +17,20 @@ enum { VERSION_6 = 60000000 };
 
 // --- Errors -----------------------------------------------------------------
 
-// CUDA_ERROR_INVALID_VALUE is hipErrorInvalidValue.
-static const char *camel(const char *name)
-{
-    static _Thread_local char text[64];
-    char *to = text + strlen(strcpy(text, "hipError"));
-    if (strcmp(name, "CUDA_SUCCESS") == 0)
-        return "hipSuccess";
-    for (name += strlen("CUDA_ERROR"); *name && to < text + 63; name++)
-        if (*name != '_')
-            *to++ = (char)(name[-1] == '_' ? *name : tolower(*name));
-    *to = '\0';
-    return text;
-}
-
 const char *hipGetErrorName(int code)
 {
-    const char *name = NULL;
-    return fake_error_name(code, &name) ? "hipErrorUnknown" : camel(name);
+    static const struct {
+        int code, since;
+        const char *name;
+    } errors[] = {
+#define HIP_ERROR(code, name, since) {code, since, #name},
+#include "hip_errors.def"
+#undef HIP_ERROR
+    };
+    for (size_t i = 0; i < sizeof errors / sizeof *errors; i++)
+        if (errors[i].code == code && fake_version() >= errors[i].since)
+            return errors[i].name;
+    return "hipErrorUnknown";
 }
 
 // 5.2 only repeats the name.

@@ -140,6 +140,115 @@ RNL_TEST(each_code_of_hip_has_its_status)
     fake_close(context, stream, buffer);
 }
 
+// The table of errors, by which the fake tells their names.
+static const struct error {
+    int code, since;
+    const char *name;
+} errors[] = {
+#define HIP_ERROR(code, name, since) {code, since, #name},
+#include "hip_errors.def"
+#undef HIP_ERROR
+};
+enum { ERRORS = sizeof errors / sizeof errors[0], NEWER = 70300000 };
+
+static const char *name_of_error(int code, int version)
+{
+    for (int i = 0; i < ERRORS; i++)
+        if (errors[i].code == code && version >= errors[i].since)
+            return errors[i].name;
+    return "hipErrorUnknown";
+}
+
+static char *read_header(const char *path)
+{
+    FILE *file = fopen(path, "r");
+    if (!file)
+        return NULL;
+    enum { MOST = 1 << 20 };
+    char *text = calloc(1, MOST);
+    assert_non_null(text);
+    assert_true(fread(text, 1, MOST - 1, file) > 0);
+    fclose(file);
+    return text;
+}
+
+static int header_number(const char *text, const char *name)
+{
+    const char *at = strstr(text, name);
+    assert_non_null(at);
+    return atoi(at + strlen(name));
+}
+
+static void blank_comments(char *text)
+{
+    for (char *at = text; (at = strstr(at, "//"));)
+        for (; *at && *at != '\n'; at++)
+            *at = ' ';
+}
+
+// Looks at each enumerator of hipError_t. Returns their number.
+static int each_error(char *text, void (*look)(const char *name, int code))
+{
+    char *begin = strstr(text, "hipError_t {"), name[64];
+    char *end = begin ? strstr(begin, "} hipError_t;") : NULL;
+    int code = -1, count = 0, length = 0;
+    assert_non_null(end);
+    *end = '\0';
+    blank_comments(begin);
+    for (char *at = strchr(begin, '{') + 1; *at; at += strcspn(at, ",") + 1) {
+        if (sscanf(at, " %63[A-Za-z0-9_] %n", name, &length) != 1)
+            break;
+        code = at[length] == '=' ? atoi(at + length + 1) : code + 1;
+        look(name, code);
+        count++;
+        if (!strchr(at, ','))
+            break;
+    }
+    return count;
+}
+
+static int header_version;
+static bool seen[ERRORS];
+
+static bool is_old_name(const char *name)
+{
+    static const char *const old[] = {
+        "hipErrorMemoryAllocation", "hipErrorInitializationError",
+        "hipErrorMapBufferObjectFailed", "hipErrorInvalidResourceHandle"};
+    for (size_t i = 0; i < sizeof old / sizeof *old; i++)
+        if (strcmp(name, old[i]) == 0)
+            return true;
+    return false;
+}
+
+static void look_at_error(const char *name, int code)
+{
+    const char *ours = name_of_error(code, header_version);
+    for (int i = 0; i < ERRORS; i++)
+        seen[i] |= errors[i].code == code && !strcmp(errors[i].name, name);
+    if (strcmp(name, ours) != 0 && !is_old_name(name))
+        fail_msg("%d is %s in the header and %s here", code, name, ours);
+}
+
+RNL_TEST(the_header_has_the_names_and_codes_of_the_table)
+{
+    char *version = read_header(HIP_HEADERS "/hip/hip_version.h");
+    char *text = read_header(HIP_HEADERS "/hip/hip_runtime_api.h");
+    if (!version || !text)
+        test_skip("there is no hip/hip_runtime_api.h");
+    header_version =
+        10000000 * header_number(version, "#define HIP_VERSION_MAJOR") +
+        100000 * header_number(version, "#define HIP_VERSION_MINOR");
+    if (header_version >= NEWER)
+        test_skip("this header is newer than the table");
+    assert_true(each_error(text, look_at_error) > 70);
+    for (int i = 0; i < ERRORS; i++)
+        if (!seen[i] && errors[i].since <= header_version)
+            fail_msg("the header has no %s", errors[i].name);
+    free(text);
+    free(version);
+}
+
 // --- The real library -------------------------------------------------------
 
 static const char *const sonames[] = {"libamdhip64.so.7", "libamdhip64.so.6",
@@ -179,6 +288,23 @@ RNL_TEST(the_real_libamdhip64_lacks_only_what_has_a_reason)
         if (!dlsym(library, symbols[i].name) &&
             (symbols[i].need == REQUIRED || !symbols[i].why[0]))
             fail_msg("%s has no %s", name, symbols[i].name);
+}
+
+RNL_TEST(the_real_libamdhip64_names_errors_as_the_table)
+{
+    enum { MOST = 2000 };
+    const char *path, *(*name)(int);
+    int (*driver_version)(int *), version = 0;
+    void *library = open_real(&path);
+    *(void **)&name = dlsym(library, "hipGetErrorName");
+    *(void **)&driver_version = dlsym(library, "hipDriverGetVersion");
+    assert_int_equal(driver_version(&version), 0);
+    if (version >= NEWER)
+        test_skip("this libamdhip64 is newer than the table");
+    for (int code = 0; code < MOST; code++)
+        if (strcmp(name(code), name_of_error(code, version)) != 0)
+            fail_msg("%s names %d %s, and the table %s", path, code, name(code),
+                     name_of_error(code, version));
 }
 
 // It says that there is no device, and writes nothing.
