@@ -56,6 +56,10 @@ typedef void fake_break_fn(int device, int code);
 // modelled. 1 when it was valid up to its end.
 typedef int fake_capture_fn(void *stream, int begins);
 
+// The type of a parameter of which the driver tells that it has no bytes, as
+// of an array without elements in a struct.
+#define FAKE_NO_BYTES "no bytes"
+
 // A C function as a kernel of a fake image.
 struct fake_kernel {
     const char *name;

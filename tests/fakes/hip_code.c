@@ -27,7 +27,9 @@ static const char source[] =
     "namespace deep {\n"
     "__device__ int counter;\n"
     "__global__ void inside(int *p) { *p = counter + factors[1]; }\n"
-    "}\n";
+    "}\n"
+    "struct nothing { int none[0]; };\n"
+    "extern \"C\" __global__ void hollow(nothing n, int *p) { *p = 1; }\n";
 
 static struct compiler compiler;
 
@@ -103,6 +105,9 @@ static void expect_kernels(const char *option)
     assert_true(image_find(&image, IMAGE_KERNEL, "none", &kernel));
     assert_true(kernel.typed);
     assert_int_equal(kernel.parameter_count, 0);
+    // A parameter without bytes: nothing is told of the kernel's parameters.
+    assert_true(image_find(&image, IMAGE_KERNEL, "hollow", &kernel));
+    assert_false(kernel.typed);
     assert_true(image_find(&image, IMAGE_KERNEL, "deep::inside", &kernel));
     assert_string_equal(kernel.symbol, "_ZN4deep6insideEPi");
     assert_true(image_find(&image, IMAGE_VARIABLE, "factors", &kernel));

@@ -390,6 +390,11 @@ static size_t offset_of(const rnl_function_info *info, size_t index)
     return offset;
 }
 
+static size_t size_of(const rnl_parameter *parameter)
+{
+    return strcmp(parameter->type, FAKE_NO_BYTES) == 0 ? 0 : parameter->size;
+}
+
 int fake_function_parameter(void *handle, size_t index, size_t *out_offset,
                             size_t *out_size)
 {
@@ -403,7 +408,7 @@ int fake_function_parameter(void *handle, size_t index, size_t *out_offset,
         return FAKE_INVALID_VALUE;
     *out_offset = offset_of(&function->info, index);
     if (out_size)
-        *out_size = function->info.parameters[index].size;
+        *out_size = size_of(&function->info.parameters[index]);
     return FAKE_OK;
 }
 

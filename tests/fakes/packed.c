@@ -74,7 +74,10 @@ static const rnl_parameter odd[] = {
 static const rnl_parameter wide[] = {
     STRUCT(3, 1), STRUCT(6, 2), STRUCT(12, 4), STRUCT(128, 128),
     INT, INT, INT, INT, INT, INT, INT};
+static const rnl_parameter hollow[] = {
+    {RNL_VALUE_STRUCT, 1, 1, FAKE_NO_BYTES}, INT, INT, INT, INT, INT, INT};
 static const struct fake_kernel kernels[] = {{"take", take, 9, kinds},
+                                             {"hollow", take_seven, 7, hollow},
                                              {"seven", take_seven, 7, ints},
                                              {"odd", take_bytes, 11, odd},
                                              {"wide", take_bytes, 11, wide}};
@@ -215,5 +218,16 @@ RNL_TEST(where_an_offset_is_not_told_addresses_are_given)
     function = take_function;
     launch_all_kinds();
     assert_int_equal(packed(), 0);
+    end();
+}
+
+// A struct without bytes at the offset 0, of which the driver tells both.
+RNL_TEST(a_parameter_without_bytes_has_the_alignment_1)
+{
+    rnl_function_info info = {.struct_size = sizeof info};
+    begin("hollow");
+    assert_ok(rnl_function_get_info(function, &info));
+    assert_int_equal(info.parameters[0].size, 0);
+    assert_int_equal(info.parameters[0].alignment, 1);
     end();
 }

@@ -132,11 +132,12 @@ static uint64_t begin(struct note_reader *reader, enum item_kind kind)
 // --- Kernels -----------------------------------------------------------------
 
 // The largest power of 2 that divides both numbers. The true alignment may be
-// smaller, but both give the same offset. An empty struct is at offset 0.
+// smaller, but both give the same offset. The table takes no parameter without
+// bytes.
 static uint64_t alignment_for(uint64_t size, uint64_t offset)
 {
     uint64_t both = size | offset;
-    return both ? both & -both : 1;
+    return both & -both;
 }
 
 // Small structs look like numbers.
