@@ -49,29 +49,39 @@ static void count_to(rnl_stream on, uint32_t number)
     lock_give(&own->lock);
 }
 
-static size_t live_streams(void)
+static bool are_free(const struct host_words *words)
 {
-    struct fake_live live;
-    fake_live(&live);
-    return live.streams;
+    struct object *object = object_find_ref(context, OBJECT_CONTEXT);
+    struct gpu_context *gpu = gpu_of((struct context *)object);
+    lock_take(&gpu->lock);
+    const struct host_words *found = gpu->free_words;
+    while (found && found != words)
+        found = found->next;
+    lock_give(&gpu->lock);
+    object_unref(object);
+    return found != NULL;
+}
+
+// Returns once the stream's words are free.
+static struct host_words *end_stream(rnl_stream ended)
+{
+    struct host_words *words = own_of(ended)->host.words;
+    assert_ok(rnl_stream_release(ended));
+    while (!are_free(words))
+        sched_yield();
+    return words;
 }
 
 // The words that a new stream gets after one that counted so far has ended.
 static bool are_used_again(uint32_t number)
 {
     rnl_stream first, second;
-    size_t before = live_streams();
     assert_ok(rnl_stream_create(context, NULL, &first));
     count_to(first, number);
-    struct host_words *words = own_of(first)->host.words;
-    assert_ok(rnl_stream_release(first));
-    while (live_streams() > before)
-        sched_yield();
+    struct host_words *words = end_stream(first);
     assert_ok(rnl_stream_create(context, NULL, &second));
     call_host(second);
-    bool again = own_of(second)->host.words == words;
-    assert_ok(rnl_stream_release(second));
-    return again;
+    return end_stream(second) == words;
 }
 
 RNL_TEST(words_that_counted_far_are_used_no_more)
