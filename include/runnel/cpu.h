@@ -18,10 +18,23 @@ typedef struct rnl_native_call {
     void *user_data;            // as given at creation
 } rnl_native_call;
 
-// A kernel in C. It may not call Runnel. Returning other than RNL_OK fails the
-// launch with that status. A wild pointer in it crashes the program, as in any
-// C function: only compiled kernels are contained.
+// A kernel in C. It may not call Runnel, except for rnl_native_fail. Returning
+// other than RNL_OK fails the launch with that status. A wild pointer in it
+// crashes the program, as in any C function: only compiled kernels are
+// contained.
 typedef rnl_status (*rnl_native_fn)(const rnl_native_call *call);
+
+// Bits of rnl_native_options.flags.
+typedef uint32_t rnl_native_flags;
+
+// The function waits for something outside of its context, another process for
+// one: meanwhile another thread does the work of the pool.
+#define RNL_NATIVE_WAITS 1u
+
+// A thread is woken for a launch at once, as for large work. Without the flag a
+// small launch begins when a thread synchronizes or comes by, which takes some
+// milliseconds at most.
+#define RNL_NATIVE_PROMPT 2u
 
 // How a C function is launched.
 typedef struct rnl_native_options {
@@ -31,6 +44,7 @@ typedef struct rnl_native_options {
     size_t parameter_count;
     void *user_data;             // must outlive the function's launches
     uint32_t max_block_threads;  // 0: the device's limit
+    rnl_native_flags flags;      // RNL_NATIVE_…
 } rnl_native_options;
 
 #define RNL_NATIVE_OPTIONS(...) RNL_LITERAL(rnl_native_options, __VA_ARGS__)
@@ -45,6 +59,17 @@ RNL_API rnl_status rnl_function_create_native(rnl_context context,
                                               rnl_native_fn native,
                                               const rnl_native_options *options,
                                               rnl_function *out_function);
+
+// Says more of the failure `status` that the native function on the calling
+// thread returns next: `message` (copied; at most 511 bytes) instead of the
+// sentence of the status. With `keep_buffers` the buffers of the launch are
+// never freed, since something that the function began may still write to them;
+// rnl_trim then counts them for good. Returns `status`, for the function to
+// return in turn. RNL_ERROR_NOT_PERMITTED outside of callbacks,
+// RNL_ERROR_OUT_OF_MEMORY (and the message is lost, the buffers are not kept)
+// when memory is short. Does not block. Stands for no vendor call.
+RNL_API rnl_status rnl_native_fail(rnl_status status, const char *message,
+                                   bool keep_buffers);
 
 RNL_END_DECLS
 

@@ -49,6 +49,16 @@ RNL_API rnl_status rnl_context_adopt(const char *api, void *native,
 // submitted first.
 RNL_API rnl_status rnl_stream_native(rnl_stream stream, void **out_native);
 
+// Fails `stream` with `failure` and `message` (copied; at most 511 bytes are
+// shown), unless it has failed already: for work that the caller gave the
+// native stream itself and that went wrong, which Runnel cannot see. Later
+// calls on the stream and waits for it report the failure, waits that are under
+// way too once the native stream is done. What the stream has in flight runs
+// on; streams that wait for it already are not told. RNL_ERROR_INVALID_ARGUMENT
+// when `failure` is no error. Does not block. Stands for no vendor call.
+RNL_API rnl_status rnl_stream_fail(rnl_stream stream, rnl_status failure,
+                                   const char *message);
+
 // The vendor's event for the last record of `event`; cuda: a CUevent. Good
 // until the next record or the release; to wait for and to ask, not to be
 // recorded: other events may stand for the same point. RNL_ERROR_INVALID_STATE

@@ -94,6 +94,14 @@ RNL_API const rnl_error *rnl_last_error(void);
 // Forgets the last failure of the calling thread and frees its texts.
 RNL_API void rnl_last_error_clear(void);
 
+// Makes `*error` the last failure of the calling thread, as if a call of Runnel
+// had failed: for libraries on top of Runnel, whose own calls report like
+// those. Texts are copied, but for `function` and `site_file`, which must be
+// static; `log` is not taken. Returns the status, or RNL_ERROR_INVALID_ARGUMENT
+// when `error` is NULL, its struct_size unknown or its status no error. May be
+// called inside callbacks.
+RNL_API rnl_status rnl_last_error_set(const rnl_error *error);
+
 // Prints the last failure of the calling thread to `file`, or, if that is NULL,
 // to stderr: the message, then a line for each of status, function, object,
 // stream, operation with label and launch site, and the vendor's own words that

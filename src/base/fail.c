@@ -320,6 +320,9 @@ rnl_status fail_with(const rnl_error *details)
     rnl_error *error = &text->error;
     keep(text->message, sizeof text->message, details->message);
     fail_set_native(details->native_code, details->native_text);
+    error->parameter =
+        keep(text->parameter, sizeof text->parameter, details->parameter);
+    error->object = keep(text->object, sizeof text->object, details->object);
     error->stream = keep(text->stream, sizeof text->stream, details->stream);
     error->operation = details->operation;
     error->operation_name =

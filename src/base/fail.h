@@ -115,6 +115,13 @@ rnl_status fail_at(rnl_status status, const char *parameter,
 rnl_status fail_compiler(rnl_status status, const char *what,
                          const char *log);
 
+// Whether a number is the status of an error.
+static inline bool status_is_error(rnl_status status)
+{
+    return status >= RNL_ERROR_INVALID_ARGUMENT &&
+           status <= RNL_ERROR_KERNEL_LIMIT;
+}
+
 // The status of the failure just recorded.
 rnl_status fail_status(void);
 

@@ -84,6 +84,32 @@ RNL_TEST(a_failure_replaces_the_one_before_wholly)
     assert_int_equal(rnl_last_error()->operation, 0);
 }
 
+RNL_TEST(a_library_on_top_reports_its_failures_likewise)
+{
+    rnl_error error = {
+        .struct_size = sizeof error, .status = RNL_ERROR_TIMED_OUT,
+        .native_code = 7, .native_text = "far away", .message = "rank 1 hangs",
+        .function = "rnl_other_call", .parameter = "peer", .object = "comm 3",
+    };
+    assert_int_equal(rnl_last_error_set(&error), RNL_ERROR_TIMED_OUT);
+    const rnl_error *last = rnl_last_error();
+    assert_int_equal(last->status, RNL_ERROR_TIMED_OUT);
+    assert_int_equal(last->native_code, 7);
+    assert_string_equal(last->native_text, "far away");
+    assert_string_equal(last->message, "rank 1 hangs");
+    assert_string_equal(last->function, "rnl_other_call");
+    assert_string_equal(last->parameter, "peer");
+    assert_string_equal(last->object, "comm 3");
+    error.status = RNL_NOT_READY;
+    expect_error(rnl_last_error_set(&error), RNL_ERROR_INVALID_ARGUMENT,
+                 "error");
+    error.struct_size = 0;
+    expect_error(rnl_last_error_set(&error), RNL_ERROR_INVALID_ARGUMENT,
+                 "error");
+    expect_error(rnl_last_error_set(NULL), RNL_ERROR_INVALID_ARGUMENT,
+                 "error");
+}
+
 RNL_TEST(text_from_outside_cannot_break_a_message)
 {
     static char name[100000];

@@ -268,6 +268,24 @@ RNL_TEST(attributes_of_a_borrowed_stream_are_the_drivers)
     expect_ok(rnl_buffer_release(buffer));
 }
 
+RNL_TEST(a_user_of_the_native_stream_can_fail_the_stream)
+{
+    suite_need(RNL_FEATURE_NATIVE_HANDLES);
+    rnl_stream stream = suite_new_stream();
+    expect_ok(rnl_stream_fail(stream, RNL_ERROR_TIMED_OUT, "rank 1 is gone"));
+    expect_ok(rnl_stream_fail(stream, RNL_ERROR_DRIVER, "a later failure"));
+    assert_int_equal(rnl_stream_synchronize(stream, RNL_FOREVER),
+                     RNL_ERROR_TIMED_OUT);
+    assert_non_null(strstr(rnl_last_error()->message, "rank 1 is gone"));
+    assert_int_equal(rnl_stream_reset_and_wait(stream), RNL_OK);
+    expect_ok(rnl_stream_query(stream));
+    expect_error(rnl_stream_fail(stream, RNL_NOT_READY, "no error"),
+                 RNL_ERROR_INVALID_ARGUMENT, "failure");
+    expect_error(rnl_stream_fail(stream, RNL_ERROR_DRIVER, NULL),
+                 RNL_ERROR_INVALID_ARGUMENT, "message");
+    expect_ok(rnl_stream_release(stream));
+}
+
 RNL_TEST(bad_arguments_of_native_handles_are_refused)
 {
     suite_need(RNL_FEATURE_NATIVE_HANDLES);
@@ -294,5 +312,7 @@ RNL_TEST(native_handles_are_refused_where_there_are_none)
     expect_error(rnl_stream_native(suite_stream(), &native),
                  RNL_ERROR_UNSUPPORTED, NULL);
     expect_error(rnl_stream_borrow(suite_context(), &other, NULL, &stream),
+                 RNL_ERROR_UNSUPPORTED, NULL);
+    expect_error(rnl_stream_fail(suite_stream(), RNL_ERROR_DRIVER, "why"),
                  RNL_ERROR_UNSUPPORTED, NULL);
 }

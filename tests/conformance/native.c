@@ -2,6 +2,7 @@
 #include "suite.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 
 static const rnl_launch *one_block(void)
@@ -78,6 +79,148 @@ RNL_TEST(a_native_function_computes)
     expect_ok(rnl_buffer_release(xs));
     expect_ok(rnl_buffer_release(ys));
     expect_ok(rnl_function_release(function));
+}
+
+// --- Failing and waiting -----------------------------------------------------
+
+static rnl_status say_more(const rnl_native_call *call)
+{
+    return rnl_native_fail(RNL_ERROR_TIMED_OUT, "rank 1 is silent",
+                           *(const int *)call->arguments[1] != 0);
+}
+
+static const rnl_parameter kept_parameters[] = {
+    {RNL_VALUE_POINTER, sizeof(void *), _Alignof(void *), "void *"},
+    {RNL_VALUE_INTEGER, sizeof(int), _Alignof(int), "int"},
+};
+
+RNL_TEST(a_native_function_says_more_of_its_failure)
+{
+    rnl_function function =
+        make("say_more", say_more,
+             RNL_NATIVE_OPTIONS(.parameters = kept_parameters,
+                                .parameter_count = 2));
+    rnl_buffer buffer = suite_new_buffer(64);
+    rnl_stream stream = suite_new_stream();
+    rnl_graph graph;
+    rnl_graph_exec exec;
+    for (int captured = 0; captured < 2; captured++) {
+        if (captured)
+            expect_ok(rnl_stream_begin_capture(stream, NULL));
+        expect_ok(rnl_enqueue_function(stream, function,
+                                       RNL_LAUNCH(.grid = {1}, .block = {1}),
+                                       RNL_ARGS(buffer, 0)));
+        if (captured) {
+            expect_ok(rnl_stream_end_capture(stream, &graph));
+            expect_ok(rnl_graph_instantiate(graph, &exec));
+            expect_ok(rnl_enqueue_graph(stream, exec));
+            expect_ok(rnl_graph_exec_release(exec));
+            expect_ok(rnl_graph_release(graph));
+        }
+        assert_int_equal(rnl_stream_synchronize(stream, RNL_FOREVER),
+                         RNL_ERROR_TIMED_OUT);
+        assert_non_null(strstr(rnl_last_error()->message, "rank 1 is silent"));
+        assert_int_equal(rnl_stream_reset_and_wait(stream), RNL_OK);
+    }
+    expect_ok(rnl_stream_release(stream));
+    expect_ok(rnl_buffer_release(buffer));
+    expect_ok(rnl_function_release(function));
+}
+
+static void note_end(void *pointer, size_t size, void *user_data)
+{
+    (void)pointer;
+    (void)size;
+    atomic_store((_Atomic bool *)user_data, true);
+}
+
+// Whether the buffer of a launch that failed ends with the launch.
+static bool buffer_ends(int kept)
+{
+    static _Atomic bool ended;
+    static int word;
+    rnl_context context = suite_open(NULL);
+    rnl_stream stream;
+    rnl_buffer buffer;
+    rnl_function function;
+    ended = false;
+    expect_ok(rnl_function_create_native(
+        context, "say_more", say_more,
+        RNL_NATIVE_OPTIONS(.parameters = kept_parameters, .parameter_count = 2),
+        &function));
+    expect_ok(rnl_stream_create(context, NULL, &stream));
+    expect_ok(rnl_buffer_wrap(
+        context, &word, sizeof word,
+        RNL_WRAP_OPTIONS(.deleter = note_end, .user_data = (void *)&ended),
+        &buffer));
+    expect_ok(rnl_enqueue_function(stream, function, one_block(),
+                                   RNL_ARGS(buffer, kept)));
+    assert_int_equal(rnl_stream_synchronize(stream, RNL_FOREVER),
+                     RNL_ERROR_TIMED_OUT);
+    expect_ok(rnl_buffer_release(buffer));
+    expect_ok(rnl_stream_release(stream));
+    expect_ok(rnl_function_release(function));
+    expect_ok(rnl_context_release(context));
+    while (!kept && !ended)
+        sched_yield();
+    return ended;
+}
+
+RNL_TEST(a_native_function_keeps_the_buffers_that_others_write_to)
+{
+    suite_need(RNL_FEATURE_NATIVE_FUNCTIONS);
+    assert_false(buffer_ends(1));
+    assert_true(buffer_ends(0));
+    // What is kept for good is no leak of this test.
+    quick_exit(0);
+}
+
+struct meeting {
+    _Atomic int here;
+};
+
+static rnl_status meet(const rnl_native_call *call)
+{
+    struct meeting *meeting = call->user_data;
+    atomic_fetch_add(&meeting->here, 1);
+    while (meeting->here < 8)
+        ;
+    return RNL_OK;
+}
+
+// More functions wait for each other than the pool has threads.
+RNL_TEST(functions_that_wait_for_each_other_get_threads)
+{
+    static struct meeting meeting;
+    rnl_function function = make(
+        "meet", meet,
+        RNL_NATIVE_OPTIONS(.user_data = &meeting,
+                           .flags = RNL_NATIVE_WAITS | RNL_NATIVE_PROMPT));
+    rnl_stream streams[8];
+    for (int i = 0; i < 8; i++) {
+        streams[i] = suite_new_stream();
+        expect_ok(rnl_enqueue_function(streams[i], function,
+                                       RNL_LAUNCH(.grid = {1}, .block = {1}),
+                                       RNL_NO_ARGS));
+        expect_ok(rnl_stream_flush(streams[i]));
+    }
+    for (int i = 0; i < 8; i++) {
+        expect_ok(rnl_stream_synchronize(streams[i], RNL_FOREVER));
+        expect_ok(rnl_stream_release(streams[i]));
+    }
+    expect_ok(rnl_function_release(function));
+}
+
+RNL_TEST(unknown_flags_and_failures_out_of_place_are_refused)
+{
+    rnl_function function = make("f", say_more, NULL);
+    expect_ok(rnl_function_release(function));
+    expect_error(rnl_function_create_native(suite_context(), "f", say_more,
+                                            RNL_NATIVE_OPTIONS(.flags = 8),
+                                            &function),
+                 RNL_ERROR_INVALID_ARGUMENT, "options.flags");
+    expect_error(rnl_native_fail(RNL_ERROR_TIMED_OUT, "why", false),
+                 RNL_ERROR_NOT_PERMITTED, NULL);
 }
 
 // --- What a call is given --------------------------------------------------

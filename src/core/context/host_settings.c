@@ -15,6 +15,23 @@ rnl_status rnl_log_set(rnl_log_fn log, rnl_log_level level, void *user_data)
     return RNL_OK;
 }
 
+// Legal inside callbacks, so there is no ENTER.
+rnl_status rnl_last_error_set(const rnl_error *given)
+{
+    rnl_error error = {0};
+    rnl_status status = check_pointer(given, "error");
+    if (status == RNL_OK)
+        status = options_read(&error, sizeof error, given, "error");
+    if (status == RNL_OK && !status_is_error(error.status))
+        status = fail_at(RNL_ERROR_INVALID_ARGUMENT, "error",
+                         "the status of 'error' is %d, which is no error",
+                         (int)error.status);
+    if (status == RNL_OK)
+        status = fail_with(&error);
+    fail_set_function(status == error.status ? error.function : __func__);
+    return status;
+}
+
 rnl_status rnl_allocator_set(const rnl_allocator *allocator)
 {
     rnl_status status = ENTER();

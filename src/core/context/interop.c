@@ -7,6 +7,7 @@
 #include "core/object/handle.h"
 #include "core/object/object.h"
 #include "core/stream/capture.h"
+#include "core/stream/failure.h"
 #include "core/stream/stream.h"
 
 static rnl_status check_native(struct context *context)
@@ -47,6 +48,25 @@ rnl_status rnl_stream_native(rnl_stream handle, void **out_native)
         (status = stream_flush(stream)))
         return status;
     return native_of(stream_context(stream), &stream->object, out_native);
+}
+
+rnl_status rnl_stream_fail(rnl_stream handle, rnl_status failure,
+                           const char *message)
+{
+    struct stream *stream;
+    CALL status = ENTER();
+    if (status != RNL_OK ||
+        (status = check_stream(handle, "stream", &stream)) ||
+        (status = check_native(stream_context(stream))) ||
+        (status = check_pointer(message, "message")))
+        return status;
+    if (!status_is_error(failure))
+        return fail_at(RNL_ERROR_INVALID_ARGUMENT, "failure",
+                       "'failure' is %d, which is no error", (int)failure);
+    const struct blame blame = {.name = "native work"};
+    stream_set_failure(stream, failure_blame(stream, &blame, failure, message),
+                       false);
+    return RNL_OK;
 }
 
 rnl_status rnl_event_native(rnl_event handle, void **out_native)

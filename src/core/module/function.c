@@ -546,6 +546,10 @@ static rnl_status check_native(struct context *context,
                        "'options.max_block_threads' is %u where the device "
                        "has at most %u",
                        options->max_block_threads, most);
+    if (options->flags & ~(RNL_NATIVE_WAITS | RNL_NATIVE_PROMPT))
+        return fail_at(RNL_ERROR_INVALID_ARGUMENT, "options.flags",
+                       "'options.flags' is %#x, which has unknown bits",
+                       (unsigned)options->flags);
     if (options->max_block_threads == 0)
         options->max_block_threads = most;
     return check_parameters(options);
@@ -570,6 +574,7 @@ static rnl_status create_native(struct context *context, const char *name,
         return status;
     }
     function->native_fn = native;
+    function->native_flags = options->flags;
     function->user_data = options->user_data;
     *out_function = object_publish(&function->object);
     return RNL_OK;

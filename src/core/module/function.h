@@ -68,6 +68,7 @@ struct function {
     _Atomic int carveout;       // percent; RNL_CARVEOUT_DEFAULT: as it likes
     struct named *_Atomic named;    // where the context's cache has it
     rnl_native_fn native_fn;    // NULL unless native
+    rnl_native_flags native_flags;
     void *user_data;
     _Alignas(64) max_align_t native[];
 };

@@ -1,4 +1,6 @@
-// Calls host functions, and lets a host function fail its stream.
+// Calls host functions, and lets a host function fail its stream, and a native
+// function say more of its failure.
+#include "base/alloc.h"
 #include "base/text.h"
 #include "core/object/check.h"
 #include "core/object/object.h"
@@ -47,4 +49,54 @@ rnl_status rnl_host_function_fail(const char *message)
         text_end_cut(run->message, sizeof run->message);
     run->failed = true;
     return RNL_OK;
+}
+
+// --- Native functions --------------------------------------------------------
+
+struct native_failure {
+    rnl_status status;
+    bool keep_buffers;
+    char message[512];
+};
+
+// Allocated by rnl_native_fail, freed when the function has returned.
+static _Thread_local struct native_failure *native_failure;
+
+rnl_status rnl_native_fail(rnl_status status, const char *message,
+                           bool keep_buffers)
+{
+    if ((thread_state.callback_depth & ~THREAD_NEW) == 0) {
+        CALL entered = ENTER();
+        return entered ? entered
+                       : fail(RNL_ERROR_NOT_PERMITTED,
+                              "a native function says more of its own "
+                              "failure; this thread runs none");
+    }
+    if (!message)
+        return fail_at(RNL_ERROR_INVALID_ARGUMENT, "message",
+                       "'message' is NULL");
+    if (!native_failure)
+        native_failure = mem_allocate(sizeof *native_failure);
+    if (!native_failure)
+        return RNL_ERROR_OUT_OF_MEMORY;
+    native_failure->status = status;
+    native_failure->keep_buffers = keep_buffers;
+    snprintf(native_failure->message, sizeof native_failure->message, "%s",
+             message);
+    return status;
+}
+
+bool native_failure_take(const struct op *op, rnl_status status,
+                         char *message, size_t size)
+{
+    struct native_failure *failure = native_failure;
+    bool taken = failure && failure->status == status;
+    native_failure = NULL;
+    if (taken)
+        snprintf(message, size, "%s", failure->message);
+    for (size_t i = 0; taken && failure->keep_buffers && i < op->kept_count;
+         i++)
+        object_ref(op->kept[i]);
+    mem_release(failure, sizeof *failure);
+    return taken;
 }

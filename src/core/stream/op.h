@@ -207,6 +207,12 @@ void op_forked(void);
 // result is that status, and the failure the thread's last one.
 rnl_status host_function_call(const struct op_host *host, rnl_status status);
 
+// The sentence for the failure `status` that the native function of `op`
+// returned, if the function gave one with rnl_native_fail; keeps the op's
+// buffers for good if the function asked for that.
+bool native_failure_take(const struct op *op, rnl_status status,
+                         char *message, size_t size);
+
 // A call of a host function; not submitted.
 rnl_status make_host_op(struct stream *stream, rnl_host_fn function,
                         void *user_data, struct op **out_op);

@@ -48,8 +48,9 @@ static __attribute__((noinline)) void
 fail_call(struct plan *plan, const struct step *step, rnl_status status)
 {
     char message[FAILURE_MESSAGE_SIZE];
-    status = op_call_failed(status, message);
-    fail_plan(plan, step->node_params->ops, status, message);
+    const struct op *op = step->node_params->ops;
+    status = op_call_failed(op, status, message);
+    fail_plan(plan, op, status, message);
 }
 
 // Runs a step and the calls that follow directly; returns their number.

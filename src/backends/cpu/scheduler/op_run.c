@@ -8,6 +8,7 @@
 #include "backends/cpu/scheduler/queue.h"
 #include "backends/cpu/scheduler/tuning.h"
 #include "base/clock.h"
+#include "base/fail.h"
 #include "core/module/function.h"
 #include "core/object/buffer_object.h"
 #include "core/object/object.h"
@@ -32,7 +33,8 @@ bool op_is_small(const struct op *op)
     switch (op->kind) {
     case OP_KERNEL:
         return volume(&op->kernel.grid) * volume(&op->kernel.block) <=
-               SMALL_THREADS;
+                   SMALL_THREADS &&
+               !(op->kernel.function->native_flags & RNL_NATIVE_PROMPT);
     case OP_COPY:
         return op->copy.width * op->copy.height * op->copy.depth <=
                SMALL_BYTES;
@@ -51,10 +53,12 @@ bool op_is_small(const struct op *op)
 // --- Kernels ---------------------------------------------------------------
 
 // A status that is no error of Runnel must look like neither error nor success.
-rnl_status op_call_failed(rnl_status status, char *message)
+rnl_status op_call_failed(const struct op *op, rnl_status status,
+                          char *message)
 {
-    bool known = status >= RNL_ERROR_INVALID_ARGUMENT &&
-                 status <= RNL_ERROR_KERNEL_LIMIT;
+    bool known = status_is_error(status);
+    if (native_failure_take(op, status, message, FAILURE_MESSAGE_SIZE))
+        return known ? status : RNL_ERROR_LAUNCH_FAILED;
     if (known)
         snprintf(message, FAILURE_MESSAGE_SIZE,
                  "the native function returned %s: %s", rnl_status_name(status),
@@ -76,11 +80,25 @@ static rnl_native_call native_call_of(const struct op_kernel *kernel)
     };
 }
 
+static rnl_status call_native(struct pool *pool, const struct op *op,
+                              const rnl_native_call *call, char *message)
+{
+    const struct function *function = op->kernel.function;
+    bool waits = function->native_flags & RNL_NATIVE_WAITS;
+    if (waits)
+        pool_block_begin(pool);
+    callback_begin();
+    rnl_status status = function->native_fn(call);
+    callback_end();
+    if (waits)
+        pool_block_end(pool);
+    return status ? op_call_failed(op, status, message) : RNL_OK;
+}
+
 static rnl_status run_native(const struct parallel_for *loop, uint64_t first,
                              uint64_t count, char *message)
 {
     const struct op_kernel *kernel = &loop->op->kernel;
-    const struct function *function = kernel->function;
     void *shared = NULL;
     if (kernel->shared_size > 0 &&
         posix_memalign(&shared, 64, kernel->shared_size) != 0) {
@@ -93,11 +111,10 @@ static rnl_status run_native(const struct parallel_for *loop, uint64_t first,
     call.first_block = first;
     call.block_count = count;
     call.shared = shared;
-    callback_begin();
-    rnl_status status = function->native_fn(&call);
-    callback_end();
+    rnl_status status = call_native(stream_pool(loop->queue->stream), loop->op,
+                                    &call, message);
     free(shared);
-    return status ? op_call_failed(status, message) : RNL_OK;
+    return status;
 }
 
 static void note_writes(const struct op *op)
@@ -391,21 +408,12 @@ static struct specialised *watched(const struct op *op)
                : NULL;
 }
 
-static rnl_status call_once(const struct op *op, const rnl_native_call *call,
-                            char *message)
-{
-    callback_begin();
-    rnl_status status = op->kernel.function->native_fn(call);
-    callback_end();
-    return status ? op_call_failed(status, message) : RNL_OK;
-}
-
 rnl_status op_perform(struct pool *pool, struct queue *queue,
                       const struct op *op, char *message)
 {
     rnl_native_call call;
     if (op_quick_call(op, &call))
-        return call_once(op, &call, message);
+        return call_native(pool, op, &call, message);
     struct parallel_for loop;
     struct watchdog *watchdog = &pool->watchdog;
     uint64_t limit = op->kind == OP_KERNEL ? watchdog->limit_ns : 0;

@@ -177,7 +177,8 @@ bool op_quick_call(const struct op *op, rnl_native_call *out_call);
 bool op_quick_run(const struct op *op, struct kernel_run *out_run);
 
 // The error of a C function's result, with a sentence in `message`.
-rnl_status op_call_failed(rnl_status status, char *message);
+rnl_status op_call_failed(const struct op *op, rnl_status status,
+                          char *message);
 
 // True when a worker need not be woken for it at once.
 bool op_is_small(const struct op *op);
