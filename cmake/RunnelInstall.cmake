@@ -39,6 +39,11 @@ if(TARGET runnel)
         LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT library
             NAMELINK_COMPONENT development
         ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT development)
+    if(TARGET runnel_comm)
+        install(TARGETS runnel_comm EXPORT RunnelTargets
+            LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT library
+                NAMELINK_COMPONENT development)
+    endif()
     set(config_dir ${CMAKE_INSTALL_LIBDIR}/cmake/Runnel)
     install(EXPORT RunnelTargets NAMESPACE Runnel:: DESTINATION ${config_dir}
         COMPONENT development)
@@ -61,6 +66,12 @@ if(TARGET runnel)
         endif()
     endforeach()
     configure_file(${CMAKE_CURRENT_LIST_DIR}/runnel.pc.in ${PROJECT_BINARY_DIR}/runnel.pc @ONLY)
+    if(TARGET runnel_comm)
+        configure_file(${CMAKE_CURRENT_LIST_DIR}/runnel-comm.pc.in
+            ${PROJECT_BINARY_DIR}/runnel-comm.pc @ONLY)
+        install(FILES ${PROJECT_BINARY_DIR}/runnel-comm.pc
+            DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT development)
+    endif()
     install(FILES ${PROJECT_BINARY_DIR}/runnel.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig
             COMPONENT development)
 endif()

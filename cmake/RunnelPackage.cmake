@@ -87,13 +87,16 @@ if(PROJECT_VERSION_MAJOR GREATER 0)
 endif()
 set(control ${PROJECT_BINARY_DIR}/debian)
 set(before "runnel (<< ${next_soname}~)")
+set(depends "runnel (>= ${PROJECT_VERSION}), ${before}")
 file(WRITE ${control}/shlibs
-    "librunnel ${RUNNEL_SOVERSION} runnel (>= ${PROJECT_VERSION}), ${before}\n")
+    "librunnel ${RUNNEL_SOVERSION} ${depends}\nlibrunnel-comm ${RUNNEL_SOVERSION} ${depends}\n")
 add_custom_command(OUTPUT ${control}/symbols
-    COMMAND ${CMAKE_COMMAND} -DNM=${CMAKE_NM} -DLIBRARY=$<TARGET_FILE:runnel>
-        -DSONAME=$<TARGET_SONAME_FILE_NAME:runnel> "-DDEPENDS=runnel #MINVER#, ${before}"
+    COMMAND ${CMAKE_COMMAND} -DNM=${CMAKE_NM}
+        "-DLIBRARIES=$<TARGET_FILE:runnel>;$<TARGET_FILE:runnel_comm>"
+        "-DSONAMES=$<TARGET_SONAME_FILE_NAME:runnel>;$<TARGET_SONAME_FILE_NAME:runnel_comm>"
+        "-DDEPENDS=runnel #MINVER#, ${before}"
         -DOUTPUT=${control}/symbols -P ${CMAKE_CURRENT_LIST_DIR}/RunnelSymbols.cmake
-    DEPENDS runnel ${CMAKE_CURRENT_LIST_DIR}/RunnelSymbols.cmake VERBATIM)
+    DEPENDS runnel runnel_comm ${CMAKE_CURRENT_LIST_DIR}/RunnelSymbols.cmake VERBATIM)
 add_custom_target(debian_symbols ALL DEPENDS ${control}/symbols)
 set(CPACK_DEBIAN_LIBRARY_PACKAGE_CONTROL_EXTRA
     "${control}/symbols;${control}/shlibs;${PROJECT_SOURCE_DIR}/packaging/debian/triggers")

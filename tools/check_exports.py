@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Checks what librunnel.so shows to the world: it exports exactly the functions
-that the public headers declare with RNL_API, each with the version of a release
-(cmake/runnel.map), and needs no library but libc.
+"""Checks what librunnel.so and librunnel-comm.so show to the world: each exports
+exactly the functions that its public headers declare with RNL_API, each with the
+version of a release (cmake/runnel.map), and needs no library but libc, and the
+second one the first.
 
-usage: check_exports.py LIBRARY
+usage: check_exports.py LIBRARY...
        check_exports.py --self-test
 """
 
@@ -19,10 +20,19 @@ import csource
 # Debian's names of libc and of what was part of it once, and of the loader.
 NEEDED = re.compile(r"(libc|libdl|libpthread|librt|ld-linux[\w-]*|ld64)\.so\.\d")
 
+# The library of a header, if it is another one than that of the rest.
+HEADERS = {"comm.h": "librunnel-comm"}
 
-def declared(root):
-    names = set()
+
+def name_of(library):
+    return pathlib.Path(library).name.split(".so")[0]
+
+
+def declared(root, name):
+    names, own = set(), name if name in HEADERS.values() else None
     for path in csource.files(root, ["include"], {".h"}):
+        if HEADERS.get(path.name) != own:
+            continue
         text = path.read_text()
         starts = {f.first: f.name for f in csource.prototypes(text)}
         lines = text.splitlines()
@@ -52,7 +62,8 @@ def needed(library):
 
 
 def check(root, library):
-    symbols, want = exported(library), declared(root)
+    name = name_of(library)
+    symbols, want = exported(library), declared(root, name)
     have = {symbol.split("@")[0] for symbol in symbols}
     problems = [f"{s} has no version of a release" for s in sorted(symbols)
                 if not re.fullmatch(r"\w+@RUNNEL_\d+\.\d+(\.\d+)?", s)]
@@ -61,7 +72,8 @@ def check(root, library):
     problems += [f"{n} is exported and not declared in the headers"
                  for n in sorted(have - want)]
     problems += [f"the library needs {n}"
-                 for n in needed(library) if not NEEDED.fullmatch(n)]
+                 for n in needed(library) if not NEEDED.fullmatch(n) and
+                 not (name in HEADERS.values() and name_of(n) == "librunnel")]
     return problems
 
 
@@ -92,10 +104,10 @@ def self_test():
         for source, flags, expected in CASES:
             (root / "a.c").write_text(source + "\n")
             run(os.environ.get("CC", "cc"), "-shared", "-fPIC", "-o",
-                str(root / "a.so"), str(root / "a.c"),
+                str(root / "liba.so"), str(root / "a.c"),
                 *(f"-Wl,--version-script={root}/a.map" if flag == "MAP"
                   else flag for flag in flags))
-            found = check(root, str(root / "a.so"))
+            found = check(root, str(root / "liba.so"))
             right = any(expected in p for p in found) if expected else not found
             if not right:
                 problems.append(f"{source!r}: expected {expected!r}, "
@@ -104,8 +116,10 @@ def self_test():
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 2:
+    if len(sys.argv) < 2:
         sys.exit(__doc__)
     if sys.argv[1] == "--self-test":
         sys.exit(self_test())
-    sys.exit(csource.report(check(csource.ROOT, sys.argv[1]), "exports"))
+    sys.exit(csource.report([p for library in sys.argv[1:]
+                             for p in check(csource.ROOT, library)],
+                            "exports"))

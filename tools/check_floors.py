@@ -22,7 +22,7 @@ string tgmath threads time uchar wchar wctype""".split())
 # What libc and the kernel's interface bring, and the compiler's own headers.
 LIBC = re.compile(r"""(sys|linux|asm|netinet|arpa)/[\w/]+\.h|
     (alloca|cpuid|dirent|dlfcn|elf|endian|errno|execinfo|fcntl|ftw|getopt|glob|
-     grp|immintrin|libgen|link|malloc|poll|pthread|pwd|regex|sched|semaphore|
+     grp|immintrin|libgen|link|malloc|netdb|poll|pthread|pwd|regex|sched|semaphore|
      spawn|strings|syscall|termios|ucontext|unistd|wordexp)\.h|
     sanitizer/\w+\.h""", re.X)
 
@@ -42,6 +42,7 @@ FLOORS = [
     (r"src/backends/(cuda|hip)/.*", BACKEND | {"backend:cudalike"}),
     (r"src/backends/cpu/jit/imports\.c", BACKEND | {"tables"}),
     (r"src/backends/\w+/.*", BACKEND),
+    (r"src/comm/.*", PUBLIC | {"libc"}),
     (r"compiler/frontend/.*", {"libc", "llvm", "llvm c++", "c++"}),
     (r"compiler/.*", {"libc", "public/cpu_object", "llvm"}),
     (r"examples/.*\.cpp", PUBLIC | {"c++"}),
@@ -51,6 +52,7 @@ FLOORS = [
     (r"tests/support/.*", TESTS),
     (r"tests/(conformance|install|headers)/.*", TESTS),
     (r"tests/cli/.*", TESTS | {"cli"}),
+    (r"tests/comm/.*", TESTS | {"comm"}),
     (r"tests/compiler/.*", TESTS | {"compiler", "base", "core", "backend:cpu"}),
     # Fuzz targets call every part at its own entry.
     (r"tests/fuzz/.*", TESTS | {"base", "core", "backend:cpu", "backend:cuda",

@@ -55,8 +55,8 @@ class RunnelConan(ConanFile):
         CMakeDeps(self).generate()
         toolchain = CMakeToolchain(self)
         toolchain.cache_variables["RUNNEL_BUILD_COMPILER"] = bool(self.options.compiler)
-        for part in ("CLI", "EXAMPLES", "TESTS", "BENCH", "PYTHON"):
-            toolchain.cache_variables[f"RUNNEL_BUILD_{part}"] = part == "CLI"
+        for part in ("CLI", "COMM", "EXAMPLES", "TESTS", "BENCH", "PYTHON"):
+            toolchain.cache_variables[f"RUNNEL_BUILD_{part}"] = part in ("CLI", "COMM")
         includes = self.dependencies["xxhash"].cpp_info.includedirs
         toolchain.cache_variables["RUNNEL_XXHASH_FOLDER"] = includes[0]
         toolchain.generate()
@@ -75,9 +75,16 @@ class RunnelConan(ConanFile):
              "include(${CMAKE_CURRENT_LIST_DIR}/RunnelKernels.cmake)\n")
 
     def package_info(self):
-        self.cpp_info.libs = ["runnel"]
-        self.cpp_info.system_libs = ["dl", "pthread"]
         self.cpp_info.set_property("cmake_file_name", "Runnel")
-        self.cpp_info.set_property("cmake_target_name", "Runnel::runnel")
         self.cpp_info.set_property("cmake_build_modules", [MODULE])
-        self.cpp_info.set_property("pkg_config_name", "runnel")
+        runnel = self.cpp_info.components["runnel"]
+        runnel.libs = ["runnel"]
+        runnel.system_libs = ["dl", "pthread"]
+        runnel.set_property("cmake_target_name", "Runnel::runnel")
+        runnel.set_property("pkg_config_name", "runnel")
+        if self.options.shared:
+            comm = self.cpp_info.components["comm"]
+            comm.libs = ["runnel-comm"]
+            comm.requires = ["runnel"]
+            comm.set_property("cmake_target_name", "Runnel::comm")
+            comm.set_property("pkg_config_name", "runnel-comm")

@@ -138,6 +138,7 @@ ROW_CALL(wait_event, event, rnl_enqueue_external_wait(with.stream, h))
 
 ROW_CALL(context_native, context, rnl_context_native(h, &with.out.pointer))
 ROW_CALL(stream_native, stream, rnl_stream_native(h, &with.out.pointer))
+ROW_CALL(stream_fail, stream, rnl_stream_fail(h, RNL_ERROR_DRIVER, "why"))
 ROW_CALL(event_native, event, rnl_event_native(h, &with.out.pointer))
 ROW_CALL(module_native, module, rnl_module_native(h, &with.out.pointer))
 ROW_CALL(function_native, function,
@@ -177,6 +178,7 @@ const struct row graph_rows[] = {
      set_function_attribute, 0, 0},
     {"rnl_context_native", "context", CONTEXT, context_native, 0, 0},
     {"rnl_stream_native", "stream", STREAM, stream_native, 0, 0},
+    {"rnl_stream_fail", "stream", STREAM, stream_fail, 0, 0},
     {"rnl_event_native", "event", EVENT, event_native, 0, 0},
     {"rnl_module_native", "module", MODULE, module_native, 0, 0},
     {"rnl_function_native", "function", FUNCTION, function_native, 0, 0},

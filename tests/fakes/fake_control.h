@@ -77,5 +77,10 @@ typedef void *fake_image_fn(const struct fake_kernel *kernels, size_t count,
 // them: copies `most` at most, and tells how many there were.
 typedef size_t fake_attributes_fn(void *out, size_t most);
 
+// Runs a function in the order of a stream, on a thread: for fakes of libraries
+// that put work of their own on streams. Not 0: there is no such stream.
+typedef int fake_host_fn(void *stream, void (*function)(void *argument),
+                         void *argument);
+
 // The last words about a misuse, or "".
 typedef const char *fake_complaint_fn(void);

@@ -510,3 +510,37 @@ int fake_stream_wait32(void *handle, uint64_t address, uint32_t value,
     struct driver_value item = {DRIVER_WAIT32, address, value, flags, 0, 0};
     return code ? code : submit_values(context, handle, &item, 1);
 }
+
+// --- Work of other libraries -------------------------------------------------
+
+struct host_work {
+    void (*function)(void *argument);
+    void *argument;
+};
+
+static void run_host_work(rnl_status status, void *user_data)
+{
+    struct host_work work = *(struct host_work *)user_data;
+    (void)status;
+    free(user_data);
+    work.function(work.argument);
+}
+
+FAKE_EXPORT fake_host_fn fake_control_host;
+
+int fake_control_host(void *handle, void (*function)(void *argument),
+                      void *argument)
+{
+    struct fake_turn turn;
+    struct fake_stream *stream = fake_find(KIND_STREAM, handle);
+    struct host_work *work = malloc(sizeof *work);
+    if (!stream || !work ||
+        fake_turn_take(stream->object.context, handle, &turn) != FAKE_OK) {
+        free(work);
+        return FAKE_INVALID_HANDLE;
+    }
+    *work = (struct host_work){function, argument};
+    rnl_status status =
+        rnl_enqueue_host_function(turn.inner, run_host_work, work);
+    return fake_turn_give(&turn, false, status);
+}

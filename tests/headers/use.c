@@ -1,4 +1,5 @@
 // Uses every macro of the public headers as a C11 program does. Only compiled.
+#include <runnel/comm.h>
 #include <runnel/host.h>
 #include <runnel/runnel.h>
 
@@ -27,6 +28,11 @@ int use(rnl_context context, rnl_device device, rnl_function function)
         stream, RNL_STREAM_ATTRIBUTE(.id = RNL_STREAM_SYNC_POLICY,
                                      .value = {.sync_policy =
                                                    RNL_SYNC_YIELD}));
+    rnl_comm comm = NULL;
+    status |= rnl_comm_create(context, RNL_COMM_OPTIONS(.label = "c"), &comm);
+    status |= rnl_enqueue_all_gather(
+        stream, comm, RNL_COMM_DATA(.receive = buffer, .count = 1,
+                                    .element = RNL_ELEMENT_FLOAT32));
     status |= rnl_event_create(context, RNL_EVENT_OPTIONS(.timing = true),
                                &event);
     status |= rnl_buffer_create(context, sizeof host,

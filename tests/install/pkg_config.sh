@@ -11,3 +11,10 @@ export PKG_CONFIG_PATH
 "$cc" -std=c11 $("$pkg_config" --cflags runnel) "$source" \
     $("$pkg_config" --libs runnel) -Wl,-rpath,"$libdir" -o "$output"
 "$output"
+
+if "$pkg_config" --exists runnel-comm; then
+    # shellcheck disable=SC2046
+    "$cc" -std=c11 $("$pkg_config" --cflags runnel-comm) "${source%.c}_comm.c" \
+        $("$pkg_config" --libs runnel-comm) -Wl,-rpath,"$libdir" -o "${output}_comm"
+    "${output}_comm"
+fi

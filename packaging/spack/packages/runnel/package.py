@@ -37,5 +37,6 @@ class Runnel(CMakePackage):
         off = ("EXAMPLES", "TESTS", "BENCH", "PYTHON")
         return [self.define_from_variant("BUILD_SHARED_LIBS", "shared"),
                 self.define_from_variant("RUNNEL_BUILD_COMPILER", "compiler"),
+                self.define("RUNNEL_BUILD_COMM", True),
                 self.define("RUNNEL_XXHASH_FOLDER", self.spec["xxhash"].prefix.include),
                 *(self.define(f"RUNNEL_BUILD_{part}", False) for part in off)]

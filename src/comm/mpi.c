@@ -1,0 +1,178 @@
+// The engine MPI: communicators.
+#include "mpi.h"
+
+#include <stdlib.h>
+
+static rnl_status refuse(const char *call, int code)
+{
+    char text[256];
+    mpi_error(code, text, sizeof text);
+    return report(RNL_ERROR_DRIVER, "rnl_comm_create", NULL, "%s failed: %s",
+                  call, text);
+}
+
+static rnl_status late(const struct membership *members, const char *what)
+{
+    mpi_give_up();
+    return report(RNL_ERROR_TIMED_OUT, "rnl_comm_create", "options.timeout_ns",
+                  "rank %d waited for other ranks to make a communicator (%s), "
+                  "and the time limit passed",
+                  members->rank, what);
+}
+
+// --- Creation ----------------------------------------------------------------
+
+// Waits for a request, with the result of the call that made the request.
+static rnl_status await(const struct membership *members, const char *call,
+                        int code, void **request)
+{
+    _Alignas(16) char status[64];
+    int done = 0;
+    while (code == 0 && (code = mpi.test(request, &done, status)) == 0 &&
+           !done) {
+        if (clock_ns() > members->deadline)
+            return late(members, call);
+        nap();
+    }
+    return code == 0 ? RNL_OK : refuse(call, code);
+}
+
+static rnl_status duplicate(struct comm *comm, void *parent,
+                            const struct membership *members)
+{
+    void *request = NULL;
+    int code = mpi.duplicate(parent, &comm->mpi.comm, &request);
+    return await(members, "MPI_Comm_idup", code, &request);
+}
+
+// The communicator that the caller has, or all processes.
+static void *parent_of(const struct membership *members)
+{
+    if (!members->mpi_comm)
+        return mpi_constants.world;
+    return mpi_constants.handles_are_ints
+               ? (void *)(uintptr_t) * (const unsigned *)members->mpi_comm
+               : *(void *const *)members->mpi_comm;
+}
+
+// The ranks meet to learn their ranks in MPI_COMM_WORLD, then make a
+// communicator of those.
+static rnl_status create_met(struct comm *comm,
+                             const struct membership *members)
+{
+    int own, code, world_size;
+    int *ranks = calloc((size_t)members->size, sizeof *ranks);
+    void *world = NULL, *group = NULL;
+    if (!ranks)
+        return report(RNL_ERROR_OUT_OF_MEMORY, "rnl_comm_create", NULL,
+                      "there is no memory for %d ranks", members->size);
+    rnl_status status = RNL_OK;
+    if ((code = mpi.rank(mpi_constants.world, &own)) != 0 ||
+        (code = mpi.size(mpi_constants.world, &world_size)) != 0)
+        status = refuse("MPI_Comm_rank", code);
+    else if (world_size < members->size)
+        status =
+            report(RNL_ERROR_UNSUPPORTED, "rnl_comm_create", "options.size",
+                   "MPI started %d processes together, and %d ranks are "
+                   "to meet: start the program with mpirun",
+                   world_size, members->size);
+    else
+        status = meet(members, &own, sizeof own, ranks);
+    if (status == RNL_OK &&
+        ((code = mpi.group(mpi_constants.world, &world)) != 0 ||
+         (code = mpi.include(world, members->size, ranks, &group)) != 0 ||
+         (code = mpi.create(mpi_constants.world, group, members->size,
+                            &comm->mpi.comm)) != 0))
+        status = refuse("MPI_Comm_create_group", code);
+    if (group)
+        mpi.group_free(&group);
+    if (world)
+        mpi.group_free(&world);
+    free(ranks);
+    return status;
+}
+
+static rnl_status create(struct comm *comm, const struct membership *members)
+{
+    bool meets = members->file || members->address;
+    rnl_status status = meets ? create_met(comm, members)
+                              : duplicate(comm, parent_of(members), members);
+    if (status != RNL_OK)
+        return status;
+    int code = mpi.handler(comm->mpi.comm, mpi_constants.errors_return);
+    if (code != 0 || (code = mpi.rank(comm->mpi.comm, &comm->rank)) != 0 ||
+        (code = mpi.size(comm->mpi.comm, &comm->size)) != 0)
+        status = refuse("MPI_Comm_rank", code);
+    else
+        status = mpi_create_functions(comm);
+    if (status != RNL_OK)
+        mpi.comm_free(&comm->mpi.comm);
+    return status;
+}
+
+// --- For other engines -------------------------------------------------------
+
+rnl_status mpi_find_rank(const struct membership *members, int *out_rank,
+                         int *out_size)
+{
+    rnl_status status = mpi_load();
+    if (status != RNL_OK)
+        return status;
+    int code = mpi.rank(parent_of(members), out_rank);
+    if (code == 0)
+        code = mpi.size(parent_of(members), out_size);
+    return code == 0 ? RNL_OK : refuse("MPI_Comm_rank", code);
+}
+
+rnl_status mpi_share(const struct membership *members, void *bytes, size_t size)
+{
+    void *request = NULL;
+    int code =
+        mpi.broadcast(bytes, (int)size, mpi_constants.types[RNL_ELEMENT_UINT8],
+                      0, parent_of(members), &request);
+    return await(members, "MPI_Ibcast", code, &request);
+}
+
+// --- End ---------------------------------------------------------------------
+
+// Operations under way look at `aborted` themselves.
+static void abort_comm(struct comm *comm)
+{
+    (void)comm;
+    mpi_give_up();
+}
+
+// Behind the last operation. Requests of an aborted communicator may be under
+// way, so it is not freed.
+static void finish(rnl_status status, void *user_data)
+{
+    struct comm *comm = user_data;
+    (void)status;
+    if (!comm->aborted)
+        mpi.comm_free(&comm->mpi.comm);
+    comm_unpin(comm);
+    mpi_releases--;
+}
+
+static void release(struct comm *comm)
+{
+    mpi_releases++;
+    for (int i = 0; i < 2; i++)
+        rnl_function_release(comm->mpi.run[i]);
+    if (!comm->last_stream ||
+        rnl_enqueue_host_call(
+            comm->last_stream,
+            RNL_HOST_CALL(.function = finish, .user_data = comm)) != RNL_OK)
+        finish(RNL_OK, comm);
+}
+
+const struct engine mpi_engine = {
+    .name = "mpi",
+    .load = mpi_load,
+    .create = create,
+    .check = mpi_check,
+    .enqueue = mpi_enqueue,
+    .abort = abort_comm,
+    .release = release,
+    .version = mpi_version,
+};

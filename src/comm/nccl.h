@@ -1,0 +1,77 @@
+// The engines NCCL and RCCL, which have the same functions.
+#pragma once
+
+#include "comm_internal.h"
+
+#define NCCL_IN_PROGRESS 7  // ncclInProgress
+
+struct nccl_id {  // ncclUniqueId
+    char bytes[128];
+};
+
+// ncclConfig_t as of 2.14; later versions take it by its size and version.
+struct nccl_config {
+    size_t size;
+    unsigned magic, version;
+    int blocking;
+};
+
+struct nccl_functions {
+#define SYMBOL(name, vendor, result, parameters) result(*name) parameters;
+#include "nccl.def"
+#undef SYMBOL
+};
+
+// NCCL with CUDA's driver, or RCCL with HIP.
+struct nccl {
+    const char *name, *variable, *const *libraries;
+    const char *driver_variable, *driver;  // that Runnel has loaded already
+    const char *get_name, *set_name;       // of the current context or device
+    bool by_device;
+    bool loaded;
+    struct nccl_functions call;
+    int (*get_context)(void **out_context);
+    int (*get_device)(int *out_device);
+    int (*set_context)(void *context);
+    int (*set_device)(int device);
+    char version[32];
+};
+
+extern struct nccl nccl, rccl;
+
+struct nccl *nccl_of(const struct comm *comm);
+rnl_status nccl_load(struct nccl *family);
+
+// Makes the communicator's device current, as NCCL's calls need; `before` is
+// for nccl_leave.
+struct nccl_current {
+    void *context;
+    int device;
+};
+struct nccl_current nccl_enter(const struct comm *comm);
+void nccl_leave(const struct comm *comm, struct nccl_current before);
+
+// The engine's words for a result.
+void nccl_error(const struct comm *comm, int result, char *text, size_t size);
+
+// --- Operations in flight (nccl_watch.c) -------------------------------------
+
+// An operation that a stream has: looked after until it is done.
+struct flight {
+    struct flight *next;
+    struct comm *comm;  // pinned
+    struct comm_op op;
+    rnl_stream stream;
+    rnl_event before, after;  // around it; `before` NULL without time limit
+    uint64_t deadline;        // 0: it has not begun
+};
+
+// Records the event before the operation; NULL after a report.
+struct flight *flight_begin(const struct comm_work *work, const char *function);
+// Records the event behind and has the flight looked after.
+rnl_status flight_go(struct flight *flight, const char *function);
+void flight_drop(struct flight *flight);
+
+// Fails the streams of all operations in flight of a communicator.
+void flights_fail(struct comm *comm, rnl_status status, const char *why);
+bool flights_are_done(const struct comm *comm);

@@ -1,0 +1,184 @@
+// Communicators by their handles: numbers that are never reused.
+#include "comm_internal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define COMMS_MOST 1024
+// No handle of librunnel has these bits.
+#define MARK (UINT64_C(0xC033) << 48)
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct comm *comms[COMMS_MOST];  // by number modulo COMMS_MOST
+static uint64_t last_number;
+static _Atomic uint32_t forks;  // from the first process down to this one
+
+static void forked(void)
+{
+    forks++;
+    pthread_mutex_init(&lock, NULL);
+}
+
+__attribute__((constructor)) static void watch_forks(void)
+{
+    pthread_atfork(NULL, NULL, forked);
+}
+
+static uint64_t next_number_locked(void)
+{
+    for (int i = 0; i < COMMS_MOST; i++)
+        if (!comms[++last_number % COMMS_MOST])
+            return last_number | MARK;
+    return 0;
+}
+
+static struct comm *find_locked(uint64_t number)
+{
+    struct comm *comm = comms[number % COMMS_MOST];
+    return comm && comm->number == number ? comm : NULL;
+}
+
+struct comm *comm_new(const struct engine *engine, rnl_context context,
+                      const rnl_comm_options *options)
+{
+    struct comm *comm = calloc(1, sizeof *comm);
+    if (!comm)
+        return NULL;
+    comm->engine = engine;
+    comm->context = context;
+    comm->timeout_ns = options->timeout_ns;
+    snprintf(comm->label, sizeof comm->label, "%s",
+             options->label ? options->label : "");
+    pthread_mutex_init(&comm->lock, NULL);
+    comm->pins = 1;
+    comm->dead = true;
+    comm->forks = forks;
+    pthread_mutex_lock(&lock);
+    comm->number = next_number_locked();
+    if (comm->number)
+        comms[comm->number % COMMS_MOST] = comm;
+    pthread_mutex_unlock(&lock);
+    if (!comm->number) {
+        free(comm);
+        return NULL;
+    }
+    rnl_context_retain(context);
+    return comm;
+}
+
+rnl_comm comm_publish(struct comm *comm)
+{
+    pthread_mutex_lock(&lock);
+    comm->dead = false;
+    pthread_mutex_unlock(&lock);
+    return (rnl_comm)(uintptr_t)comm->number;
+}
+
+static rnl_status judge(const struct comm *comm, rnl_comm handle,
+                        const char *function)
+{
+    if (!comm)
+        return report(RNL_ERROR_INVALID_HANDLE, function, "comm",
+                      handle ? "'comm' is no live communicator"
+                             : "'comm' is NULL");
+    return comm->forks == forks
+               ? RNL_OK
+               : report(RNL_ERROR_FORKED, function, "comm",
+                        "the communicator belongs to the parent process");
+}
+
+struct comm *comm_find(rnl_comm handle, const char *function,
+                       rnl_status *out_status)
+{
+    pthread_mutex_lock(&lock);
+    struct comm *comm = find_locked((uint64_t)(uintptr_t)handle);
+    bool usable = comm && !comm->dead && comm->forks == forks;
+    if (usable)
+        comm->pins++;
+    pthread_mutex_unlock(&lock);
+    *out_status =
+        usable ? RNL_OK
+               : judge(comm && !comm->dead ? comm : NULL, handle, function);
+    return usable ? comm : NULL;
+}
+
+struct comm *comm_pin(uint64_t number)
+{
+    pthread_mutex_lock(&lock);
+    struct comm *comm = find_locked(number);
+    if (comm)
+        comm->pins++;
+    pthread_mutex_unlock(&lock);
+    return comm;
+}
+
+void comm_unpin(struct comm *comm)
+{
+    pthread_mutex_lock(&lock);
+    bool last = --comm->pins == 0;
+    if (last)
+        comms[comm->number % COMMS_MOST] = NULL;
+    pthread_mutex_unlock(&lock);
+    if (!last)
+        return;
+    pthread_mutex_destroy(&comm->lock);
+    free(comm->requests);
+    free(comm);
+}
+
+bool comm_bury(struct comm *comm)
+{
+    pthread_mutex_lock(&lock);
+    bool first = !comm->dead;
+    comm->dead = true;
+    pthread_mutex_unlock(&lock);
+    return first;
+}
+
+void comm_abort(struct comm *comm)
+{
+    if (!atomic_exchange(&comm->aborted, true))
+        comm->engine->abort(comm);
+}
+
+// --- Order -------------------------------------------------------------------
+
+bool stream_is_captured(rnl_stream stream)
+{
+    rnl_capture_info info = {.struct_size = sizeof info};
+    return rnl_stream_get_capture_info(stream, &info) == RNL_OK &&
+           info.status != RNL_CAPTURE_NONE;
+}
+
+static rnl_status follow_locked(struct comm *comm, rnl_stream stream,
+                                const char *function)
+{
+    if (comm->last_stream && stream_is_captured(comm->last_stream))
+        return report(RNL_ERROR_CAPTURE_ISOLATION, function, "stream",
+                      "the operation before was on a stream that is captured "
+                      "now, and cannot be waited for");
+    rnl_status status = comm->last_stream
+                            ? rnl_enqueue_wait_stream(stream, comm->last_stream)
+                            : RNL_OK;
+    if (status != RNL_OK)
+        return status;
+    rnl_stream_retain(stream);
+    if (comm->last_stream)
+        rnl_stream_release(comm->last_stream);
+    comm->last_stream = stream;
+    return RNL_OK;
+}
+
+rnl_status comm_order(struct comm *comm, const struct comm_work *work,
+                      const char *function)
+{
+    rnl_status status = RNL_OK;
+    if (comm->last_stream == work->stream)
+        return RNL_OK;  // the usual case
+    pthread_mutex_lock(&comm->lock);
+    if (comm->last_stream != work->stream && !stream_is_captured(work->stream))
+        status = follow_locked(comm, work->stream, function);
+    pthread_mutex_unlock(&comm->lock);
+    return status;
+}

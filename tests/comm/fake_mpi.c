@@ -1,0 +1,265 @@
+// An MPI of one rank, in the program itself: librunnel-comm takes the MPI that
+// a program has. It looks like MPICH. Each of its calls can be made to fail.
+#include "fake_mpi.h"
+
+#include "comm/mpi.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { DUPLICATE = 0x44000001, CLASS = 12 };
+
+struct fake_mpi fake_mpi;
+
+#define SYMBOL(name, vendor, parameters) int vendor parameters;
+#include "comm/mpi.def"
+#undef SYMBOL
+
+// The result that the test asks of this call.
+static int result(void)
+{
+    return ++fake_mpi.calls == fake_mpi.fail_at ? CLASS : 0;
+}
+
+static size_t width_of(void *type)
+{
+    return (uintptr_t)type >> 8 & 0xff;
+}
+
+static int request(int code, void **out_request)
+{
+    *out_request = fake_mpi.hangs ? &fake_mpi : NULL;
+    fake_mpi.requests += code == 0;
+    return code;
+}
+
+static void move(const void *send, void *receive, int count, void *type)
+{
+    if (send != (const void *)-1 && !fake_mpi.hangs)
+        memcpy(receive, send, (size_t)count * width_of(type));
+}
+
+// --- The process -------------------------------------------------------------
+
+int MPI_Initialized(int *out_is)
+{
+    *out_is = fake_mpi.initialised;
+    return result();
+}
+
+int MPI_Finalized(int *out_is)
+{
+    *out_is = fake_mpi.finalized;
+    return result();
+}
+
+int MPI_Init_thread(int *count, char ***texts, int level, int *out_level)
+{
+    (void)count;
+    (void)texts;
+    int code = result();
+    *out_level = level;
+    fake_mpi.initialised |= code == 0;
+    return code;
+}
+
+int MPI_Finalize(void)
+{
+    fake_mpi.finalized = 1;
+    return result();
+}
+
+int MPI_Query_thread(int *out_level)
+{
+    *out_level = 3;
+    return result();
+}
+
+int MPI_Get_library_version(char *out_text, int *out_length)
+{
+    *out_length = sprintf(out_text, "MPICH, a fake of it");
+    return result();
+}
+
+int MPI_Error_class(int code, int *out_class)
+{
+    *out_class = code;
+    return 0;
+}
+
+int MPI_Error_string(int code, char *out_text, int *out_length)
+{
+    *out_length = sprintf(out_text, "the fake was told to fail (%d)", code);
+    return 0;
+}
+
+// --- Communicators -----------------------------------------------------------
+
+int MPI_Comm_rank(void *comm, int *out_rank)
+{
+    (void)comm;
+    *out_rank = 0;
+    return result();
+}
+
+int MPI_Comm_size(void *comm, int *out_size)
+{
+    (void)comm;
+    *out_size = 1;
+    return result();
+}
+
+int MPI_Comm_idup(void *comm, void **out_comm, void **out_request)
+{
+    (void)comm;
+    int code = request(result(), out_request);
+    fake_mpi.comms += code == 0;
+    *out_comm = (void *)DUPLICATE;
+    *out_request = NULL;
+    return code;
+}
+
+int MPI_Comm_create_group(void *comm, void *group, int tag, void **out_comm)
+{
+    (void)comm;
+    (void)group;
+    (void)tag;
+    int code = result();
+    fake_mpi.comms += code == 0;
+    *out_comm = (void *)DUPLICATE;
+    return code;
+}
+
+int MPI_Comm_set_errhandler(void *comm, void *handler)
+{
+    (void)comm;
+    (void)handler;
+    return result();
+}
+
+int MPI_Comm_free(void **comm)
+{
+    *comm = NULL;
+    fake_mpi.comms--;
+    return result();
+}
+
+int MPI_Comm_group(void *comm, void **out_group)
+{
+    (void)comm;
+    int code = result();
+    *out_group = code == 0 ? &fake_mpi.groups : *out_group;
+    fake_mpi.groups += code == 0;
+    return code;
+}
+
+int MPI_Group_incl(void *group, int count, const int *ranks, void **out_group)
+{
+    (void)group;
+    (void)count;
+    (void)ranks;
+    int code = result();
+    *out_group = code == 0 ? &fake_mpi.groups : *out_group;
+    fake_mpi.groups += code == 0;
+    return code;
+}
+
+int MPI_Group_free(void **group)
+{
+    *group = NULL;
+    fake_mpi.groups--;
+    return result();
+}
+
+// --- Operations --------------------------------------------------------------
+
+int MPI_Test(void **asked, int *out_done, void *out_status)
+{
+    (void)out_status;
+    *out_done = *asked == NULL;
+    return result();
+}
+
+int MPI_Get_count(const void *status, void *type, int *out_count)
+{
+    (void)status;
+    (void)type;
+    *out_count = fake_mpi.received;
+    return result();
+}
+
+int MPI_Iallreduce(const void *send, void *receive, int count, void *type,
+                   void *operation, void *comm, void **out_request)
+{
+    (void)operation;
+    (void)comm;
+    move(send, receive, count, type);
+    return request(result(), out_request);
+}
+
+int MPI_Ibcast(void *data, int count, void *type, int root, void *comm,
+               void **out_request)
+{
+    (void)data;
+    (void)count;
+    (void)type;
+    (void)root;
+    (void)comm;
+    return request(result(), out_request);
+}
+
+int MPI_Ireduce_scatter_block(const void *send, void *receive, int count,
+                              void *type, void *operation, void *comm,
+                              void **out_request)
+{
+    return MPI_Iallreduce(send, receive, count, type, operation, comm,
+                          out_request);
+}
+
+int MPI_Iallgather(const void *send, int count, void *type, void *receive,
+                   int receive_count, void *receive_type, void *comm,
+                   void **out_request)
+{
+    (void)receive_count;
+    (void)receive_type;
+    return MPI_Iallreduce(send, receive, count, type, NULL, comm, out_request);
+}
+
+int MPI_Isend(const void *send, int count, void *type, int peer, int tag,
+              void *comm, void **out_request)
+{
+    (void)send;
+    (void)type;
+    (void)peer;
+    (void)tag;
+    (void)comm;
+    fake_mpi.received = count;
+    return request(result(), out_request);
+}
+
+int MPI_Irecv(void *receive, int count, void *type, int peer, int tag,
+              void *comm, void **out_request)
+{
+    (void)receive;
+    (void)count;
+    (void)type;
+    (void)peer;
+    (void)tag;
+    (void)comm;
+    return request(result(), out_request);
+}
+
+int MPI_Allreduce(const void *send, void *receive, int count, void *type,
+                  void *operation, void *comm)
+{
+    (void)operation;
+    (void)comm;
+    move(send, receive, count, type);
+    return result();
+}
+
+int MPI_Reduce_scatter_block(const void *send, void *receive, int count,
+                             void *type, void *operation, void *comm)
+{
+    return MPI_Allreduce(send, receive, count, type, operation, comm);
+}

@@ -1,0 +1,15 @@
+// What tests tell the fake of MPI, and what is alive in it.
+#pragma once
+
+#include <stdatomic.h>
+
+struct fake_mpi {
+    _Atomic long calls;  // so far
+    long fail_at;        // the number of the call that fails; 0: none
+    _Atomic int comms, groups, requests;
+    int initialised, finalized;
+    _Atomic int hangs;     // requests are never done
+    _Atomic int received;  // elements of the last message that was sent
+};
+
+extern struct fake_mpi fake_mpi;
