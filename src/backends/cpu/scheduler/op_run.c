@@ -80,18 +80,28 @@ static rnl_native_call native_call_of(const struct op_kernel *kernel)
     };
 }
 
-static rnl_status call_native(struct pool *pool, const struct op *op,
-                              const rnl_native_call *call, char *message)
+static __attribute__((noinline)) rnl_status
+call_waiting(struct pool *pool, const struct function *function,
+             const rnl_native_call *call)
+{
+    pool_block_begin(pool);
+    rnl_status status = function->native_fn(call);
+    pool_block_end(pool);
+    return status;
+}
+
+// Inlined, because small functions are called often.
+static inline __attribute__((always_inline)) rnl_status
+call_native(struct pool *pool, const struct op *op,
+            const rnl_native_call *call, char *message)
 {
     const struct function *function = op->kernel.function;
-    bool waits = function->native_flags & RNL_NATIVE_WAITS;
-    if (waits)
-        pool_block_begin(pool);
     callback_begin();
-    rnl_status status = function->native_fn(call);
+    rnl_status status =
+        __builtin_expect(function->native_flags & RNL_NATIVE_WAITS, 0)
+            ? call_waiting(pool, function, call)
+            : function->native_fn(call);
     callback_end();
-    if (waits)
-        pool_block_end(pool);
     return status ? op_call_failed(op, status, message) : RNL_OK;
 }
 
