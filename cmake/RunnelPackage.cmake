@@ -47,7 +47,7 @@ function(runnel_deb component package section depends contents)
     set(${prefix}_PACKAGE_SHLIBDEPS ON PARENT_SCOPE)
     set(${prefix}_DESCRIPTION "Runnel gives programs device contexts, streams, events,
 buffers, kernels that are compiled at run time, stream capture and graphs.
-Kernels are in the CUDA C++ dialect and run on CPUs and NVIDIA GPUs.
+Kernels are in the CUDA C++ dialect and run on CPUs, NVIDIA GPUs and AMD GPUs.
 
 This package has ${contents}." PARENT_SCOPE)
     set(folder ${CMAKE_INSTALL_DATAROOTDIR}/doc/${package})
