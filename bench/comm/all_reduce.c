@@ -19,17 +19,18 @@
 
 enum { ROUNDS = 41 };
 
-enum variant { LIMITED, UNLIMITED, REPLAYED, BLOCKING, NONBLOCKING, VARIANTS };
+enum variant { ENQUEUED, REPLAYED, BLOCKING, NONBLOCKING, VARIANTS };
 
 static const char *const names[VARIANTS] = {
-    "runnel, with time limit",   "runnel, without",
-    "runnel, graph replayed",    "MPI_Allreduce",
+    "runnel",
+    "runnel, graph replayed",
+    "MPI_Allreduce",
     "MPI_Iallreduce + MPI_Test",
 };
 
 static rnl_context context;
 static rnl_stream stream;
-static rnl_comm limited, unlimited;
+static rnl_comm comm;
 static rnl_graph_exec exec;
 static rnl_buffer send, receive;
 static void *from, *to;
@@ -72,7 +73,7 @@ static void find_mpi(void)
 
 // --- The variants ------------------------------------------------------------
 
-static void enqueue(rnl_comm comm)
+static void enqueue(void)
 {
     check(rnl_enqueue_all_reduce(stream, comm,
                                  RNL_COMM_DATA(.send = send, .receive = receive,
@@ -86,11 +87,8 @@ static void run(enum variant variant)
     void *request = NULL;
     int done = 0;
     switch (variant) {
-    case LIMITED:
-        enqueue(limited);
-        break;
-    case UNLIMITED:
-        enqueue(unlimited);
+    case ENQUEUED:
+        enqueue();
         break;
     case REPLAYED:
         check(rnl_enqueue_graph(stream, exec));
@@ -188,7 +186,7 @@ static void make_buffers(size_t bytes, int rank)
     for (size_t i = 0; i < count; i++)
         ((float *)from)[i] = (float)(rank + 1);
     check(rnl_stream_begin_capture(stream, NULL));
-    enqueue(unlimited);
+    enqueue();
     check(rnl_stream_end_capture(stream, &graph));
     check(rnl_graph_instantiate(graph, &exec));
     check(rnl_graph_release(graph));
@@ -200,10 +198,8 @@ int main(int argc, char **argv)
     rnl_comm_info info = {.struct_size = sizeof info};
     check(rnl_context_open("cpu", 0, NULL, &context));
     check(rnl_stream_create(context, NULL, &stream));
-    check(rnl_comm_create(context, NULL, &limited));
-    check(rnl_comm_create(context, RNL_COMM_OPTIONS(.timeout_ns = RNL_FOREVER),
-                          &unlimited));
-    check(rnl_comm_get_info(limited, &info));
+    check(rnl_comm_create(context, NULL, &comm));
+    check(rnl_comm_get_info(comm, &info));
     find_mpi();
     if (info.rank == 0)
         printf("%d ranks, %.40s\n", info.size, info.engine_version);
@@ -217,8 +213,7 @@ int main(int argc, char **argv)
         check(rnl_buffer_release(send));
         check(rnl_buffer_release(receive));
     }
-    check(rnl_comm_release(limited));
-    check(rnl_comm_release(unlimited));
+    check(rnl_comm_release(comm));
     check(rnl_stream_release(stream));
     check(rnl_context_release(context));
     return 0;

@@ -32,17 +32,18 @@
 //            occupies a thread of the pool while it waits, and another thread
 //            takes over the pool's work. A thread in rnl_stream_synchronize
 //            with RNL_FOREVER runs the operation itself, which is fastest.
-//            Messages of less than 1 MiB begin when a thread synchronizes or
-//            comes by, after some milliseconds at most; rnl_stream_query has a
-//            thread come at once.
+//            Messages of less than 1 MiB begin when a thread of the program
+//            synchronizes, or when a thread of the pool looks for work, after
+//            some milliseconds at most; rnl_stream_query wakes such a thread.
 // Failing    An operation that fails, or is not done within the time limit of
 //            its communicator, fails its stream, and the message names
 //            operation, rank and peer. The communicator is aborted then, since
-//            ranks no longer agree on what was done. cpu: buffers of an
-//            operation that was ended are never freed, since the engine may
-//            still write to them.
-// Capture    cpu: captured, and done by each launch of the graph; the graph
-//            does not keep the communicator alive. cuda and hip: refused with
+//            ranks no longer agree on what was done. cpu: the operations of a
+//            group that go to one stream fail together. Buffers of an operation
+//            that was ended are never freed, since the engine may still write
+//            to them; they keep their context and the communicator alive.
+// Capture    cpu: captured, and done by each launch of the graph, which keeps
+//            the communicator alive. cuda and hip: refused with
 //            RNL_ERROR_CAPTURE_UNSUPPORTED, since a capture is Runnel's own and
 //            the driver sees none.
 // fork       Calls in a child process return RNL_ERROR_FORKED.
@@ -76,14 +77,11 @@ typedef struct rnl_comm_options {
                           // gone once all ranks met
     const char *address;  // "host:port" where rank 0 listens meanwhile. Whoever
                           // reaches the port can take part: a trusted network
-    const void *mpi_comm; // the address of an MPI_Comm to use a duplicate of;
-                          // NULL: MPI_COMM_WORLD
-    uint64_t timeout_ns;  // of the creation, and of each operation from its
-                          // beginning; 0: 10 minutes. RNL_FOREVER: none; cpu:
-                          // reductions are then the engine's blocking calls,
-                          // which are faster, and rnl_comm_abort does not end
-                          // one that waits
-    const char *label;    // shown in errors; copied
+    const void *mpi_comm;  // the address of an MPI_Comm to use a duplicate of;
+                           // NULL: MPI_COMM_WORLD
+    uint64_t timeout_ns;   // of the creation, and of each operation from its
+                           // beginning; 0: 10 minutes; RNL_FOREVER: none
+    const char *label;     // shown in errors; copied
 } rnl_comm_options;
 
 #define RNL_COMM_OPTIONS(...) RNL_LITERAL(rnl_comm_options, __VA_ARGS__)
@@ -105,7 +103,7 @@ typedef struct rnl_comm_info {
 // how many elements are sent and received for a count.
 typedef struct rnl_comm_data {
     size_t struct_size;
-    rnl_buffer send;     // NULL: in place, where the operation allows that
+    rnl_buffer send;  // NULL: in place, where the operation allows that
     size_t send_offset;
     rnl_buffer receive;
     size_t receive_offset;
@@ -124,7 +122,8 @@ typedef struct rnl_comm_data {
 // installed, with the libraries that were tried; RNL_ERROR_UNSUPPORTED when it
 // is too old or lacks what is needed;
 // RNL_ERROR_INVALID_STATE when MPI was initialised for fewer threads or is
-// finalized; RNL_ERROR_DRIVER with the engine's own words. Environment:
+// finalized (operations after MPI_Finalize fail their streams with the same
+// status); RNL_ERROR_DRIVER with the engine's own words. Environment:
 // RUNNEL_MPI, RUNNEL_NCCL and RUNNEL_RCCL name the library; "off" is none.
 // Stands for MPI_Comm_dup, MPI_Comm_create_group and ncclCommInitRank.
 RNL_API rnl_status rnl_comm_create(rnl_context context,
@@ -151,11 +150,11 @@ RNL_API rnl_status rnl_comm_get_info(rnl_comm comm, rnl_comm_info *out_info);
 // Does not block. Stands for ncclCommAbort.
 RNL_API rnl_status rnl_comm_abort(rnl_comm comm);
 
-// Gives the communicator up. The handle is dead at once; operations in flight
-// are still done, and then the engine's communicator ends. Graphs must not be
-// launched any more that have operations of it: those fail. NULL is fine. Does
-// not block; cuda and hip: waits for operations in flight, by the time limit at
-// most. Stands for MPI_Comm_free and ncclCommDestroy.
+// Releases the communicator. The handle is dead at once; operations in flight
+// are still done, and those of graphs can still be launched. The engine's
+// communicator ends when the last of those graphs is released. NULL is fine.
+// Does not block; cuda and hip: waits for operations in flight, by the time
+// limit at most. Stands for MPI_Comm_free and ncclCommDestroy.
 RNL_API rnl_status rnl_comm_release(rnl_comm comm);
 
 // --- Operations ------------------------------------------------------------
@@ -163,7 +162,9 @@ RNL_API rnl_status rnl_comm_release(rnl_comm comm);
 // Common to all: RNL_ERROR_INVALID_STATE after an abort; RNL_ERROR_OUT_OF_RANGE
 // when bytes leave a buffer or their number does not fit, and for a root or
 // peer that is no rank; RNL_ERROR_INVALID_ARGUMENT for a stream or buffer of
-// another context and for an unknown element; RNL_ERROR_UNSUPPORTED for a
+// another context and for an unknown element; RNL_ERROR_ARGUMENT_MISMATCH for a
+// buffer of other elements; RNL_ERROR_CAPTURE_ISOLATION when the operation
+// before is on a stream that is being captured; RNL_ERROR_UNSUPPORTED for a
 // reduction that the engine lacks (MPI: of FLOAT16 and BFLOAT16; NCCL: of
 // INT16 and UINT16). A count of 0 still takes part.
 
@@ -200,7 +201,10 @@ RNL_API rnl_status rnl_enqueue_send(rnl_stream stream, rnl_comm comm,
 
 // Receives `count` elements in `receive` from rank `peer`. The stream fails
 // with RNL_ERROR_ARGUMENT_MISMATCH when the peer sent another number of bytes
-// and the engine is MPI. Stands for MPI_Irecv and ncclRecv.
+// and the engine is MPI. But if the program initialised MPI, MPICH 4.0 ends the
+// process over a message that is too long, unless the program gave
+// MPI_COMM_WORLD the handler MPI_ERRORS_RETURN. Stands for MPI_Irecv and
+// ncclRecv.
 RNL_API rnl_status rnl_enqueue_receive(rnl_stream stream, rnl_comm comm,
                                        const rnl_comm_data *data, int peer);
 
@@ -212,8 +216,9 @@ RNL_API rnl_status rnl_comm_group_begin(void);
 
 // Enqueues the group's operations, on their streams and in their order. If one
 // cannot be enqueued, the communicators of the group are aborted, and the call
-// returns that failure. RNL_ERROR_INVALID_STATE without a group. Stands for
-// ncclGroupEnd.
+// returns that failure. RNL_ERROR_INVALID_STATE without a group,
+// RNL_ERROR_OUT_OF_RANGE for more than 1023 different buffers and communicators
+// of one stream with MPI. Stands for ncclGroupEnd.
 RNL_API rnl_status rnl_comm_group_end(void);
 
 RNL_END_DECLS

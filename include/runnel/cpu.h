@@ -64,8 +64,9 @@ RNL_API rnl_status rnl_function_create_native(rnl_context context,
 // thread returns next: `message` (copied; at most 511 bytes) instead of the
 // sentence of the status. With `keep_buffers` the buffers of the launch are
 // never freed, since something that the function began may still write to them;
-// rnl_trim then counts them for good. Returns `status`, for the function to
-// return in turn. RNL_ERROR_NOT_PERMITTED outside of callbacks,
+// rnl_trim then counts them for good. Returns `status`, which the function must
+// return in turn: otherwise a later failure of that status on the thread is
+// told with this message. RNL_ERROR_NOT_PERMITTED outside of native functions,
 // RNL_ERROR_OUT_OF_MEMORY (and the message is lost, the buffers are not kept)
 // when memory is short. Does not block. Stands for no vendor call.
 RNL_API rnl_status rnl_native_fail(rnl_status status, const char *message,

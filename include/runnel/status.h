@@ -97,9 +97,10 @@ RNL_API void rnl_last_error_clear(void);
 // Makes `*error` the last failure of the calling thread, as if a call of Runnel
 // had failed: for libraries on top of Runnel, whose own calls report like
 // those. Texts are copied, but for `function` and `site_file`, which must be
-// static; `log` is not taken. Returns the status, or RNL_ERROR_INVALID_ARGUMENT
-// when `error` is NULL, its struct_size unknown or its status no error. May be
-// called inside callbacks.
+// static; `log` is not taken. `message` NULL: the sentence of the status. The
+// texts may be those of the last failure. Returns the status, or
+// RNL_ERROR_INVALID_ARGUMENT when `error` is NULL, its struct_size unknown or
+// its status no error. May be called inside callbacks.
 RNL_API rnl_status rnl_last_error_set(const rnl_error *error);
 
 // Prints the last failure of the calling thread to `file`, or, if that is NULL,

@@ -71,7 +71,7 @@ static const char *keep(char *store, size_t size, const char *text)
     if (!text)
         return NULL;
     size_t length = strlen(text);
-    memcpy(store, text, length < size ? length + 1 : size);
+    memmove(store, text, length < size ? length + 1 : size);
     if (length >= size)
         text_end_cut(store, size);
     return store;
@@ -314,11 +314,17 @@ rnl_status fail_compiler(rnl_status status, const char *what, const char *log)
     return status;
 }
 
+// The details may be of the failure before, and have its texts.
 rnl_status fail_with(const rnl_error *details)
 {
+    char *log = last()->log;
+    last()->log = NULL;
     struct failure_text *text = begin(details->status);
     rnl_error *error = &text->error;
-    keep(text->message, sizeof text->message, details->message);
+    keep(text->message, sizeof text->message,
+         details->message ? details->message
+                          : rnl_status_text(details->status));
+    free(log);
     fail_set_native(details->native_code, details->native_text);
     error->parameter =
         keep(text->parameter, sizeof text->parameter, details->parameter);

@@ -50,19 +50,6 @@ static rnl_status check_members(const rnl_comm_options *options,
     return RNL_OK;
 }
 
-static rnl_status no_memory(const char *function)
-{
-    return report(RNL_ERROR_OUT_OF_MEMORY, function, NULL,
-                  "there is no memory for another communicator");
-}
-
-// Ends a communicator that nobody was given.
-static void abandon(struct comm *comm)
-{
-    rnl_context_release(comm->context);
-    comm_unpin(comm);
-}
-
 rnl_status rnl_comm_create(rnl_context context, const rnl_comm_options *given,
                            rnl_comm *out_comm)
 {
@@ -85,12 +72,12 @@ rnl_status rnl_comm_create(rnl_context context, const rnl_comm_options *given,
     };
     struct comm *comm = comm_new(engine, context, &options);
     if (!comm)
-        return no_memory(__func__);
+        return RNL_ERROR_OUT_OF_MEMORY;
     status = engine->create(comm, &members);
     if (status == RNL_OK)
         *out_comm = comm_publish(comm);
     else
-        abandon(comm);
+        comm_unpin(comm);
     return status;
 }
 
@@ -103,7 +90,7 @@ static rnl_status make_all(const struct engine *engine,
     for (size_t i = 0; i < count; i++) {
         comms[i] = comm_new(engine, contexts[i], options);
         if (!comms[i])
-            return no_memory("rnl_comm_create_all");
+            return RNL_ERROR_OUT_OF_MEMORY;
         comms[i]->rank = (int)i;
         comms[i]->size = (int)count;
     }
@@ -155,13 +142,14 @@ rnl_status rnl_comm_create_all(const rnl_context *contexts, size_t count,
         options.timeout_ns = TIMEOUT_NS;
     struct comm **comms = calloc(count, sizeof *comms);
     if (!comms)
-        return no_memory(__func__);
+        return report(RNL_ERROR_OUT_OF_MEMORY, __func__, NULL,
+                      "there is no memory for %zu communicators", count);
     status = make_all(engine, contexts, count, &options, comms);
     for (size_t i = 0; i < count && comms[i]; i++)
         if (status == RNL_OK)
             out_comms[i] = comm_publish(comms[i]);
         else
-            abandon(comms[i]);
+            comm_unpin(comms[i]);
     free(comms);
     return status;
 }
@@ -216,15 +204,9 @@ rnl_status rnl_comm_release(rnl_comm handle)
     struct comm *comm = handle ? comm_find(handle, __func__, &status) : NULL;
     if (!comm)
         return status;
-    // The engine drops the registry's reference when its work is done.
-    if (comm_bury(comm)) {
-        rnl_context context = comm->context;
-        rnl_stream last = comm->last_stream;
+    // The engine drops the registry's reference.
+    if (comm_bury(comm))
         comm->engine->release(comm);
-        if (last)
-            rnl_stream_release(last);
-        rnl_context_release(context);
-    }
     comm_unpin(comm);
     return RNL_OK;
 }

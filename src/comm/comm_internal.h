@@ -82,8 +82,10 @@ struct engine {
     rnl_status (*enqueue)(const struct comm_work *works, size_t count,
                           const char *function);
     void (*abort)(struct comm *comm);  // once
-    // Gives up what the engine has of it, in the order of `last_stream`.
+    // The handle is dead: ends with comm_unpin.
     void (*release)(struct comm *comm);
+    // Nothing pins it any more: ends with comm_delete. NULL: that at once.
+    void (*finish)(struct comm *comm);
     const char *(*version)(void);
 };
 
@@ -95,8 +97,6 @@ void *engine_open(const char *engine, const char *variable,
                   const char *const *names);
 
 // --- Communicators (registry.c) ----------------------------------------------
-
-#define REQUESTS_MOST 4096  // operations of a communicator in one group
 
 struct comm {
     uint64_t number;  // the handle; never reused
@@ -110,15 +110,13 @@ struct comm {
     uint32_t forks;        // of the process that made it
     uint32_t pins;         // registry's lock
     pthread_mutex_t lock;  // of what follows
-    void **requests;  // REQUESTS_MOST of the engine, of groups under way; or
-                      // NULL
-    rnl_stream group_stream;  // of the group that is being enqueued
     _Atomic(rnl_stream)
         last_stream;  // of the last operation that was not captured
     union {
         struct {
             void *comm;           // MPI_Comm
             rnl_function run[2];  // the second one has a thread woken
+            rnl_buffer self;      // wraps this struct, for launches to keep
         } mpi;
         struct {
             void *comm;    // ncclComm_t
@@ -128,7 +126,11 @@ struct comm {
     };
 };
 
-// A new communicator, pinned, with a handle that is not valid yet.
+// Refuses calls in a child of a process that made communicators.
+rnl_status comm_check_process(const char *function);
+
+// A new communicator, pinned, with a handle that is not valid yet; NULL after a
+// report of RNL_ERROR_OUT_OF_MEMORY.
 struct comm *comm_new(const struct engine *engine, rnl_context context,
                       const rnl_comm_options *options);
 
@@ -139,10 +141,10 @@ rnl_comm comm_publish(struct comm *comm);
 struct comm *comm_find(rnl_comm handle, const char *function,
                        rnl_status *out_status);
 
-// The same for an operation: also of a handle that was released meanwhile; NULL
-// if there is none any more.
+// The same for an operation: also of a handle that was released meanwhile.
 struct comm *comm_pin(uint64_t number);
 void comm_unpin(struct comm *comm);
+void comm_delete(struct comm *comm);
 
 // Gives the handle up: true for the first caller.
 bool comm_bury(struct comm *comm);

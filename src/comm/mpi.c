@@ -2,6 +2,7 @@
 #include "mpi.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static rnl_status refuse(const char *call, int code)
 {
@@ -18,6 +19,48 @@ static rnl_status late(const struct membership *members, const char *what)
                   "rank %d waited for other ranks to make a communicator (%s), "
                   "and the time limit passed",
                   members->rank, what);
+}
+
+// --- What launches keep ------------------------------------------------------
+
+// No handle, launch or graph has the communicator any more. Requests of an
+// aborted one may be under way, so MPI's communicator stays.
+static void end(void *pointer, size_t size, void *user_data)
+{
+    struct comm *comm = pointer;
+    (void)size;
+    (void)user_data;
+    if (!comm->aborted)
+        mpi_free(&comm->mpi.comm);
+    comm_delete(comm);
+    mpi_releases--;
+}
+
+static void finish(struct comm *comm)
+{
+    if (!comm->mpi.self) {  // it was not made
+        comm_delete(comm);
+        return;
+    }
+    mpi_releases++;
+    for (int i = 0; i < 2; i++)
+        rnl_function_release(comm->mpi.run[i]);
+    rnl_buffer_release(comm->mpi.self);
+}
+
+// Launches have the communicator for an argument. A buffer around it is kept by
+// them, by graphs, and for good by an operation that was ended.
+static rnl_status wrap(struct comm *comm)
+{
+    rnl_status status = mpi_create_functions(comm);
+    if (status == RNL_OK)
+        status =
+            rnl_buffer_wrap(comm->context, comm, sizeof *comm,
+                            RNL_WRAP_OPTIONS(.deleter = end), &comm->mpi.self);
+    for (int i = 0; i < 2 && status != RNL_OK; i++)
+        if (comm->mpi.run[i])
+            rnl_function_release(comm->mpi.run[i]);
+    return status;
 }
 
 // --- Creation ----------------------------------------------------------------
@@ -37,12 +80,22 @@ static rnl_status await(const struct membership *members, const char *call,
     return code == 0 ? RNL_OK : refuse(call, code);
 }
 
+// MPI may still write the handle when the time limit has passed: its place is
+// not freed then.
 static rnl_status duplicate(struct comm *comm, void *parent,
                             const struct membership *members)
 {
-    void *request = NULL;
-    int code = mpi.duplicate(parent, &comm->mpi.comm, &request);
-    return await(members, "MPI_Comm_idup", code, &request);
+    void *request = NULL, **made = calloc(1, sizeof *made);
+    if (!made)
+        return report(RNL_ERROR_OUT_OF_MEMORY, "rnl_comm_create", NULL,
+                      "there is no memory for a handle");
+    int code = mpi.duplicate(parent, made, &request);
+    rnl_status status = await(members, "MPI_Comm_idup", code, &request);
+    if (status == RNL_OK)
+        comm->mpi.comm = *made;
+    if (status != RNL_ERROR_TIMED_OUT)
+        free(made);
+    return status;
 }
 
 // The communicator that the caller has, or all processes.
@@ -104,7 +157,7 @@ static rnl_status create(struct comm *comm, const struct membership *members)
         (code = mpi.size(comm->mpi.comm, &comm->size)) != 0)
         status = refuse("MPI_Comm_rank", code);
     else
-        status = mpi_create_functions(comm);
+        status = wrap(comm);
     if (status != RNL_OK)
         mpi.comm_free(&comm->mpi.comm);
     return status;
@@ -124,13 +177,24 @@ rnl_status mpi_find_rank(const struct membership *members, int *out_rank,
     return code == 0 ? RNL_OK : refuse("MPI_Comm_rank", code);
 }
 
+// The bytes are copied, since MPI may still write to them when the time limit
+// has passed: the copy is not freed then.
 rnl_status mpi_share(const struct membership *members, void *bytes, size_t size)
 {
-    void *request = NULL;
+    void *request = NULL, *copy = malloc(size);
+    if (!copy)
+        return report(RNL_ERROR_OUT_OF_MEMORY, "rnl_comm_create", NULL,
+                      "there is no memory for %zu bytes", size);
+    memcpy(copy, bytes, size);
     int code =
-        mpi.broadcast(bytes, (int)size, mpi_constants.types[RNL_ELEMENT_UINT8],
+        mpi.broadcast(copy, (int)size, mpi_constants.types[RNL_ELEMENT_UINT8],
                       0, parent_of(members), &request);
-    return await(members, "MPI_Ibcast", code, &request);
+    rnl_status status = await(members, "MPI_Ibcast", code, &request);
+    if (status == RNL_OK)
+        memcpy(bytes, copy, size);
+    if (status != RNL_ERROR_TIMED_OUT)
+        free(copy);
+    return status;
 }
 
 // --- End ---------------------------------------------------------------------
@@ -142,30 +206,6 @@ static void abort_comm(struct comm *comm)
     mpi_give_up();
 }
 
-// Behind the last operation. Requests of an aborted communicator may be under
-// way, so it is not freed.
-static void finish(rnl_status status, void *user_data)
-{
-    struct comm *comm = user_data;
-    (void)status;
-    if (!comm->aborted)
-        mpi.comm_free(&comm->mpi.comm);
-    comm_unpin(comm);
-    mpi_releases--;
-}
-
-static void release(struct comm *comm)
-{
-    mpi_releases++;
-    for (int i = 0; i < 2; i++)
-        rnl_function_release(comm->mpi.run[i]);
-    if (!comm->last_stream ||
-        rnl_enqueue_host_call(
-            comm->last_stream,
-            RNL_HOST_CALL(.function = finish, .user_data = comm)) != RNL_OK)
-        finish(RNL_OK, comm);
-}
-
 const struct engine mpi_engine = {
     .name = "mpi",
     .load = mpi_load,
@@ -173,6 +213,7 @@ const struct engine mpi_engine = {
     .check = mpi_check,
     .enqueue = mpi_enqueue,
     .abort = abort_comm,
-    .release = release,
+    .release = comm_unpin,
+    .finish = finish,
     .version = mpi_version,
 };

@@ -11,7 +11,7 @@ struct mpi_functions {
 
 // Macros of mpi.h.
 struct mpi_constants {
-    void *world, *comm_null, *request_null, *errors_return, *in_place;
+    void *world, *request_null, *errors_return, *in_place;
     void *types[RNL_ELEMENT_FLOAT64 + 1];  // by rnl_element; for FLOAT16 and
                                            // BFLOAT16 a type of the same size
     void *operations[RNL_REDUCE_MAX + 1];  // by rnl_reduction
@@ -30,6 +30,10 @@ const char *mpi_version(void);
 // Some rank may never come: the process does not wait for MPI_Finalize at exit.
 void mpi_give_up(void);
 extern _Atomic int mpi_releases;  // communicators that end behind their work
+// Whether MPI_Finalize was called, by the program or at exit.
+bool mpi_is_over(void);
+// Ends a communicator of MPI, unless MPI has ended.
+void mpi_free(void **comm);
 
 // The sentence of MPI for a code.
 void mpi_error(int code, char *text, size_t size);

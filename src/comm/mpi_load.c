@@ -17,25 +17,30 @@ struct mpi_constants mpi_constants;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static bool loaded, initialised;
-static _Atomic bool given_up;
+static _Atomic bool given_up, ended;
+// Held while MPI ends, or one of its communicators.
+static pthread_mutex_t end_lock = PTHREAD_MUTEX_INITIALIZER;
 _Atomic int mpi_releases;
 static pid_t owner;
 static char version[VERSION_SIZE];
 
 // --- The library -------------------------------------------------------------
 
-// The launcher tells which MPI its processes need.
-static void *open_library(void)
+// The launcher tells which MPI its processes need. False after a report.
+static bool open_library(void **out_library)
 {
     static const char *const open_mpi[] = {
         "libmpi.so.40", "libmpi.so", "libmpich.so.12", "libmpi.so.12", NULL};
     static const char *const mpich[] = {"libmpich.so.12", "libmpi.so.12",
                                         "libmpi.so.40", "libmpi.so", NULL};
     bool hydra = !getenv("OMPI_COMM_WORLD_SIZE") && getenv("PMI_SIZE");
+    const char *chosen = getenv("RUNNEL_MPI");
     // The program's own, if it has one.
-    if (dlsym(RTLD_DEFAULT, "MPI_Init_thread"))
-        return RTLD_DEFAULT;
-    return engine_open("MPI", "RUNNEL_MPI", hydra ? mpich : open_mpi);
+    *out_library = RTLD_DEFAULT;
+    if (!(chosen && chosen[0]) && dlsym(RTLD_DEFAULT, "MPI_Init_thread"))
+        return true;
+    *out_library = engine_open("MPI", "RUNNEL_MPI", hydra ? mpich : open_mpi);
+    return *out_library != NULL;
 }
 
 static rnl_status fill_functions(void *library)
@@ -70,7 +75,6 @@ static const struct {
 } constants[] = {
 #define PLACE(member) &mpi_constants.member
     {PLACE(world), "ompi_mpi_comm_world", 0x44000000},
-    {PLACE(comm_null), "ompi_mpi_comm_null", 0x04000000},
     {PLACE(request_null), "ompi_request_null", 0x2c000000},
     {PLACE(errors_return), "ompi_mpi_errors_return", 0x54000001},
     {PLACE(types[RNL_ELEMENT_INT8]), "ompi_mpi_int8_t", 0x4c000137},
@@ -120,10 +124,26 @@ void mpi_give_up(void)
     given_up = true;
 }
 
+bool mpi_is_over(void)
+{
+    int is = 0;
+    return mpi.finalized(&is) != 0 || is;
+}
+
+void mpi_free(void **comm)
+{
+    pthread_mutex_lock(&end_lock);
+    if (!mpi_is_over())
+        mpi.comm_free(comm);
+    pthread_mutex_unlock(&end_lock);
+}
+
 // Ends the process where MPI waits for ranks that may never come.
 static void *end_process(void *status)
 {
     nanosleep(&(struct timespec){.tv_sec = FINALIZE_SECONDS}, NULL);
+    if (ended)
+        return NULL;
     fflush(NULL);
     _exit((int)(intptr_t)status);
 }
@@ -132,30 +152,29 @@ static void *end_process(void *status)
 static void await_releases(void)
 {
     uint64_t deadline = clock_after(FINALIZE_SECONDS * UINT64_C(1000000000));
-    while (mpi_releases > 0 && clock_ns() < deadline)
+    while (mpi_releases > 0 && !given_up && clock_ns() < deadline)
         nap();
 }
 
 static void finalize(int status, void *unused)
 {
     pthread_t thread;
-    int is = 0;
     (void)unused;
-    if (owner != getpid() || mpi.finalized(&is) != 0 || is)
+    if (owner != getpid() || mpi_is_over())
         return;
     await_releases();
     if (given_up &&
         pthread_create(&thread, NULL, end_process, (void *)(intptr_t)status))
         return;
+    pthread_mutex_lock(&end_lock);
     mpi.finalize();
+    ended = true;
+    pthread_mutex_unlock(&end_lock);
 }
 
 static rnl_status initialise(void)
 {
-    int is = 0, over = 0, level = 0;
-    if (mpi.finalized(&over) != 0 || over)
-        return report(RNL_ERROR_INVALID_STATE, "rnl_comm_create", "context",
-                      "MPI is finalized in this process");
+    int is = 0, level = 0;
     if (mpi.initialized(&is) != 0)
         is = 0;
     if (!is) {
@@ -182,9 +201,9 @@ static rnl_status initialise(void)
 static rnl_status load_locked(void)
 {
     int length = 0;
-    void *library = loaded ? NULL : open_library();
+    void *library;
     if (!loaded) {
-        if (!library && !dlsym(RTLD_DEFAULT, "MPI_Init_thread"))
+        if (!open_library(&library))
             return rnl_last_error()->status;
         rnl_status status = fill_functions(library);
         if (status != RNL_OK)
@@ -194,6 +213,9 @@ static rnl_status load_locked(void)
             return status;
         loaded = true;
     }
+    if (mpi_is_over())
+        return report(RNL_ERROR_INVALID_STATE, "rnl_comm_create", "context",
+                      "MPI is finalized in this process");
     if (initialised)
         return RNL_OK;
     rnl_status status = initialise();

@@ -1,6 +1,7 @@
 // The engine MPI: an operation is a native function, so that the thread which
-// waits for the stream runs the operation itself, and a graph can have it. In a
-// group each operation is two launches: all begin, then all end.
+// waits for the stream runs the operation itself, and a graph can have it. A
+// group is one launch for each of its streams, which begins all operations and
+// then tests all of them.
 #include "mpi.h"
 #include "tuning.h"
 
@@ -9,20 +10,30 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum phase { PHASE_BEGIN = 1, PHASE_END = 2, PHASE_BOTH = 3 };
+#define ARGUMENTS_MOST 1024  // of a launch, as Runnel has it
+#define ARGUMENTS_SINGLE 4   // of a launch of one operation
 
-// The first argument of a launch.
+// An operation, and which arguments of the launch have what it uses. The first
+// argument is an array of steps; 0 stands for no argument.
 struct step {
     struct comm_op op;
-    enum phase phase;
-    uint32_t slot;  // of a request between two launches
+    uint16_t comm, send, receive;
 };
 
 struct running {
     struct comm *comm;
-    const struct step *step;
+    const struct comm_op *op;
     const char *send;  // NULL: in place
     char *receive;
+    void *request;      // MPI's null request: not begun, or done
+    uint64_t deadline;  // 0: not known yet
+    bool done;
+};
+
+// The operations of a launch.
+struct comm_run {
+    size_t count;
+    struct running *all;
 };
 
 static size_t bytes_of(const struct comm_op *op)
@@ -32,72 +43,97 @@ static size_t bytes_of(const struct comm_op *op)
 
 // --- Failing -----------------------------------------------------------------
 
-static rnl_status fail_run(const struct running *run, rnl_status status,
-                           bool keep, const char *why)
+// The other operations of the launch end as well, so that no communicator of
+// the launch can be used again.
+static rnl_status fail_run(const struct comm_run *run,
+                           const struct running *failed, rnl_status status,
+                           const char *why)
 {
     char what[160], message[512];
-    op_describe(run->comm, &run->step->op, what, sizeof what);
+    bool under_way = false;
+    op_describe(failed->comm, failed->op, what, sizeof what);
     snprintf(message, sizeof message, "%s: %s", what, why);
-    comm_abort(run->comm);
-    return rnl_native_fail(status, message, keep);
+    for (size_t i = 0; i < run->count; i++) {
+        comm_abort(run->all[i].comm);
+        under_way |= run->all[i].request != mpi_constants.request_null;
+    }
+    return rnl_native_fail(status, message, under_way);
 }
 
-static rnl_status fail_mpi(const struct running *run, int code)
+static rnl_status fail_mpi(const struct comm_run *run,
+                           const struct running *failed, int code)
 {
     char text[300];
     int class = 0;
     mpi_error(code, text, sizeof text);
     bool truncated = mpi.error_class(code, &class) == 0 &&
                      class == mpi_constants.error_truncate;
-    return fail_run(run,
+    return fail_run(run, failed,
                     truncated ? RNL_ERROR_ARGUMENT_MISMATCH : RNL_ERROR_DRIVER,
-                    false, text);
+                    text);
 }
 
-static rnl_status fail_late(const struct running *run)
+static rnl_status fail_late(const struct comm_run *run,
+                            const struct running *late)
 {
     char why[120];
     snprintf(why, sizeof why,
              "not done within the time limit of %.3f s; some rank is gone, "
              "hangs or does something else",
-             (double)run->comm->timeout_ns * 1e-9);
-    return fail_run(run, RNL_ERROR_TIMED_OUT, true, why);
+             (double)late->comm->timeout_ns * 1e-9);
+    return fail_run(run, late, RNL_ERROR_TIMED_OUT, why);
 }
 
 // --- Running -----------------------------------------------------------------
 
-static int begin(const struct running *run, void **request)
+static int begin(struct running *one)
 {
-    const struct comm_op *op = &run->step->op;
+    const struct comm_op *op = one->op;
     int count = (int)op->count;
-    void *comm = run->comm->mpi.comm, *type = mpi_constants.types[op->element];
-    const void *send = run->send ? run->send : mpi_constants.in_place;
+    void *comm = one->comm->mpi.comm, *type = mpi_constants.types[op->element];
+    void **request = &one->request;
+    const void *send = one->send ? one->send : mpi_constants.in_place;
     void *reduction =
         op_reduces(op->kind) ? mpi_constants.operations[op->reduction] : NULL;
     switch (op->kind) {
     case OP_ALL_REDUCE:
-        return mpi.all_reduce(send, run->receive, count, type, reduction, comm,
+        return mpi.all_reduce(send, one->receive, count, type, reduction, comm,
                               request);
     case OP_BROADCAST:
-        return mpi.broadcast(run->receive, count, type, op->peer, comm,
+        return mpi.broadcast(one->receive, count, type, op->peer, comm,
                              request);
     case OP_REDUCE_SCATTER:
-        return mpi.reduce_scatter(send, run->receive, count, type, reduction,
+        return mpi.reduce_scatter(send, one->receive, count, type, reduction,
                                   comm, request);
     case OP_ALL_GATHER:
-        return mpi.all_gather(send, count, type, run->receive, count, type,
+        return mpi.all_gather(send, count, type, one->receive, count, type,
                               comm, request);
     case OP_SEND:
         return mpi.send(send, count, type, op->peer, 0, comm, request);
     default:
-        return mpi.receive(run->receive, count, type, op->peer, 0, comm,
+        return mpi.receive(one->receive, count, type, op->peer, 0, comm,
                            request);
     }
 }
 
-static rnl_status check_received(const struct running *run, const void *status)
+static rnl_status begin_all(const struct comm_run *run)
 {
-    const struct comm_op *op = &run->step->op;
+    for (size_t i = 0; i < run->count; i++)
+        if (run->all[i].comm->aborted)
+            return fail_run(run, &run->all[i], RNL_ERROR_CANCELLED,
+                            "the communicator was aborted");
+    for (size_t i = 0; i < run->count; i++) {
+        int code = begin(&run->all[i]);
+        if (code != 0)
+            return fail_mpi(run, &run->all[i], code);
+    }
+    return RNL_OK;
+}
+
+static rnl_status check_received(const struct comm_run *run,
+                                 const struct running *one, const void *status)
+{
+    const struct comm_op *op = one->op;
     char why[120];
     int count = 0;
     if (op->kind != OP_RECEIVE ||
@@ -106,111 +142,141 @@ static rnl_status check_received(const struct running *run, const void *status)
         return RNL_OK;
     snprintf(why, sizeof why, "%zu elements were expected and %d came",
              op->count, count);
-    return fail_run(run, RNL_ERROR_ARGUMENT_MISMATCH, false, why);
+    return fail_run(run, one, RNL_ERROR_ARGUMENT_MISMATCH, why);
 }
 
-static rnl_status end(const struct running *run, void **request)
+// MPI_Test sets the request of an operation that is done to the null request.
+static rnl_status test_all(const struct comm_run *run, size_t *out_left)
 {
     _Alignas(16) char status[64];  // of 20 bytes or 24
-    uint64_t deadline = 0;
-    for (unsigned round = 1;; round++) {
-        int done = 0, code = mpi.test(request, &done, status);
-        if (code != 0)
-            return fail_mpi(run, code);
-        if (done)
-            return check_received(run, status);
-        if (round % LOOK_ROUNDS != 0)
+    rnl_status checked = RNL_OK;
+    *out_left = 0;
+    for (size_t i = 0; i < run->count && checked == RNL_OK; i++) {
+        struct running *one = &run->all[i];
+        int done = 0, code = 0;
+        if (one->done)
             continue;
-        if (run->comm->aborted)
-            return fail_run(run, RNL_ERROR_CANCELLED, true,
+        code = mpi.test(&one->request, &done, status);
+        if (code != 0)
+            return fail_mpi(run, one, code);
+        one->done = done;
+        if (done)
+            checked = check_received(run, one, status);
+        *out_left += !done;
+    }
+    return checked;
+}
+
+// Looks for an abort and at the clock.
+static rnl_status look(const struct comm_run *run)
+{
+    uint64_t now = clock_ns();
+    for (size_t i = 0; i < run->count; i++) {
+        struct running *one = &run->all[i];
+        if (one->done)
+            continue;
+        if (one->comm->aborted)
+            return fail_run(run, one, RNL_ERROR_CANCELLED,
                             "the communicator was aborted");
-        if (deadline == 0)
-            deadline = clock_after(run->comm->timeout_ns);
-        else if (clock_ns() > deadline)
-            return fail_late(run);
-        if (round > YIELD_ROUNDS)
+        if (one->deadline == 0)
+            one->deadline = clock_after(one->comm->timeout_ns);
+        else if (now > one->deadline)
+            return fail_late(run, one);
+    }
+    return RNL_OK;
+}
+
+static rnl_status run_all(const struct comm_run *run)
+{
+    size_t left = run->count;
+    rnl_status status = mpi_is_over()
+                            ? fail_run(run, run->all, RNL_ERROR_INVALID_STATE,
+                                       "MPI is finalized in this process")
+                            : begin_all(run);
+    for (unsigned round = 1; status == RNL_OK && left > 0; round++) {
+        status = test_all(run, &left);
+        if (status == RNL_OK && left > 0 && round % LOOK_ROUNDS == 0)
+            status = look(run);
+        if (round > YIELD_ROUNDS && round % LOOK_ROUNDS == 0)
             sched_yield();
     }
-}
-
-// Whether the engine's blocking call does the operation.
-static bool blocks(const struct running *run)
-{
-    const struct comm_op *op = &run->step->op;
-    return run->comm->timeout_ns == RNL_FOREVER && op_reduces(op->kind);
-}
-
-static rnl_status block(const struct running *run)
-{
-    const struct comm_op *op = &run->step->op;
-    const void *send = run->send ? run->send : mpi_constants.in_place;
-    int (*call)(const void *, void *, int, void *, void *, void *) =
-        op->kind == OP_ALL_REDUCE ? mpi.all_reduce_now : mpi.reduce_scatter_now;
-    int code = call(
-        send, run->receive, (int)op->count, mpi_constants.types[op->element],
-        mpi_constants.operations[op->reduction], run->comm->mpi.comm);
-    return code == 0 ? RNL_OK : fail_mpi(run, code);
-}
-
-static rnl_status run_phases(const struct running *run)
-{
-    void *own = NULL;
-    enum phase phase = run->step->phase;
-    void **request =
-        phase == PHASE_BOTH ? &own : &run->comm->requests[run->step->slot];
-    if (run->comm->aborted)
-        return fail_run(run, RNL_ERROR_CANCELLED, phase == PHASE_END,
-                        "the communicator was aborted");
-    if (phase == PHASE_BOTH && blocks(run))
-        return block(run);
-    if (phase & PHASE_BEGIN) {
-        int code = begin(run, request);
-        if (code != 0)
-            return fail_mpi(run, code);
-    }
-    return phase & PHASE_END ? end(run, request) : RNL_OK;
-}
-
-static rnl_status run_step(const rnl_native_call *call)
-{
-    const struct step *step = call->arguments[0];
-    struct running run = {.comm = comm_pin(step->op.comm), .step = step};
-    if (!run.comm)
-        return rnl_native_fail(RNL_ERROR_INVALID_STATE,
-                               "the communicator of the graph was released",
-                               false);
-    run.send = *(const char *const *)call->arguments[1];
-    run.receive = *(char *const *)call->arguments[2];
-    if (run.send)
-        run.send += step->op.send_offset;
-    if (run.receive)
-        run.receive += step->op.receive_offset;
-    rnl_status status = run_phases(&run);
-    comm_unpin(run.comm);
     return status;
 }
 
-// --- Enqueuing ---------------------------------------------------------------
+static char *address_of(const rnl_native_call *call, uint16_t argument,
+                        size_t offset)
+{
+    return argument ? *(char *const *)call->arguments[argument] + offset : NULL;
+}
+
+static struct running running_of(const rnl_native_call *call,
+                                 const struct step *step)
+{
+    return (struct running){
+        .comm = *(struct comm *const *)call->arguments[step->comm],
+        .op = &step->op,
+        .send = address_of(call, step->send, step->op.send_offset),
+        .receive = address_of(call, step->receive, step->op.receive_offset),
+        .request = mpi_constants.request_null,
+    };
+}
+
+static rnl_status run_single(const rnl_native_call *call)
+{
+    struct running one = running_of(call, call->arguments[0]);
+    return run_all(&(struct comm_run){1, &one});
+}
+
+// `user_data` is the number of operations.
+static rnl_status run_group(const rnl_native_call *call)
+{
+    const struct step *steps = call->arguments[0];
+    struct comm_run run = {.count = (uintptr_t)call->user_data};
+    run.all = malloc(run.count * sizeof *run.all);
+    if (!run.all) {
+        struct running first = running_of(call, steps);
+        return fail_run(&(struct comm_run){1, &first}, &first,
+                        RNL_ERROR_OUT_OF_MEMORY,
+                        "there is no memory for the group");
+    }
+    for (size_t i = 0; i < run.count; i++)
+        run.all[i] = running_of(call, &steps[i]);
+    rnl_status status = run_all(&run);
+    free(run.all);
+    return status;
+}
+
+// --- Functions ---------------------------------------------------------------
+
+static const rnl_parameter pointer_parameter = {
+    RNL_VALUE_POINTER, sizeof(void *), _Alignof(void *), "void *"};
+
+static rnl_status create_function(rnl_context context, size_t steps,
+                                  size_t arguments, bool prompt,
+                                  rnl_function *out_function)
+{
+    rnl_parameter parameters[ARGUMENTS_MOST] = {
+        {RNL_VALUE_STRUCT, (uint32_t)(steps * sizeof(struct step)),
+         _Alignof(struct step), "struct step"}};
+    for (size_t i = 1; i < arguments; i++)
+        parameters[i] = pointer_parameter;
+    return rnl_function_create_native(
+        context, "communication", steps == 1 ? run_single : run_group,
+        RNL_NATIVE_OPTIONS(.parameters = parameters,
+                           .parameter_count = arguments,
+                           .user_data = (void *)(uintptr_t)steps,
+                           .flags = RNL_NATIVE_WAITS |
+                                    (prompt ? RNL_NATIVE_PROMPT : 0)),
+        out_function);
+}
 
 rnl_status mpi_create_functions(struct comm *comm)
 {
-    static const rnl_parameter parameters[] = {
-        {RNL_VALUE_STRUCT, sizeof(struct step), _Alignof(struct step),
-         "struct step"},
-        {RNL_VALUE_POINTER, sizeof(void *), _Alignof(void *), "void *"},
-        {RNL_VALUE_POINTER, sizeof(void *), _Alignof(void *), "void *"},
-    };
-    for (int i = 0; i < 2; i++) {
-        rnl_status status = rnl_function_create_native(
-            comm->context, "communication", run_step,
-            RNL_NATIVE_OPTIONS(.parameters = parameters, .parameter_count = 3,
-                               .flags = RNL_NATIVE_WAITS |
-                                        (i ? RNL_NATIVE_PROMPT : 0)),
-            &comm->mpi.run[i]);
-        if (status != RNL_OK)
-            return status;
-    }
-    return RNL_OK;
+    rnl_status status = RNL_OK;
+    for (int i = 0; i < 2 && status == RNL_OK; i++)
+        status = create_function(comm->context, 1, ARGUMENTS_SINGLE, i,
+                                 &comm->mpi.run[i]);
+    return status;
 }
 
 rnl_status mpi_check(const struct comm_work *work, const char *function)
@@ -224,45 +290,129 @@ rnl_status mpi_check(const struct comm_work *work, const char *function)
                       op->count);
     if (op_reduces(op->kind) && half)
         return report(RNL_ERROR_UNSUPPORTED, function, "data",
-                      "MPI reduces no numbers of 16 bits with a fraction");
+                      "MPI does not reduce FLOAT16 or BFLOAT16");
     if (op_reduces(op->kind) && op->reduction == RNL_REDUCE_AVERAGE)
         return report(RNL_ERROR_UNSUPPORTED, function, "reduction",
                       "MPI has no average: sum, and divide in a kernel");
     return RNL_OK;
 }
 
-static rnl_arg argument_of(rnl_buffer buffer)
+// --- Enqueuing ---------------------------------------------------------------
+
+// A launch that is being put together.
+struct comm_launch {
+    size_t count, argument_count, most;
+    struct step *steps;
+    rnl_arg *arguments;
+    bool prompt, full;
+};
+
+// Adds a buffer that is not among the arguments yet.
+static uint16_t argument_of(struct comm_launch *launch, rnl_buffer buffer)
 {
-    return buffer ? rnl_arg_of_buffer(buffer) : rnl_arg_of_pointer(NULL);
+    size_t at = 1;
+    if (!buffer)
+        return 0;
+    while (at < launch->argument_count &&
+           launch->arguments[at].value.buffer != buffer)
+        at++;
+    if (at < launch->argument_count)
+        return (uint16_t)at;
+    if (at == launch->most) {
+        launch->full = true;
+        return 0;
+    }
+    launch->arguments[launch->argument_count++] = rnl_arg_of_buffer(buffer);
+    return (uint16_t)at;
 }
 
-static rnl_status launch(const struct comm_work *work, enum phase phase,
-                         size_t slot)
+static void add(struct comm_launch *launch, const struct comm_work *work)
+{
+    struct step *step = &launch->steps[launch->count++];
+    *step = (struct step){.op = work->op};
+    step->comm = argument_of(launch, work->comm->mpi.self);
+    step->send = argument_of(launch, work->send);
+    step->receive = argument_of(launch, work->receive);
+    launch->prompt |= bytes_of(&work->op) >= PROMPT_BYTES;
+}
+
+static rnl_status submit(struct comm_launch *launch, rnl_stream stream,
+                         rnl_function function, const char *label)
+{
+    launch->arguments[0] = rnl_arg_of_struct(
+        launch->steps, (uint32_t)(launch->count * sizeof *launch->steps));
+    return rnl_enqueue_function(
+        stream, function, RNL_LAUNCH(.grid = {1}, .block = {1}, .label = label),
+        &(rnl_args){sizeof(rnl_args), launch->argument_count,
+                    launch->arguments});
+}
+
+static rnl_status enqueue_single(const struct comm_work *work)
 {
     static const char *const labels[] = {"all-reduce",     "broadcast",
                                          "reduce-scatter", "all-gather",
                                          "send",           "receive"};
-    const struct step step = {work->op, phase, (uint32_t)slot};
-    const rnl_arg items[] = {
-        RNL_ARG_STRUCT(step),
-        argument_of(work->send),
-        argument_of(work->receive),
-    };
-    const rnl_args arguments = {sizeof arguments, 3, items};
-    bool prompt = bytes_of(&work->op) >= PROMPT_BYTES;
-    return rnl_enqueue_function(
-        work->stream, work->comm->mpi.run[prompt],
-        RNL_LAUNCH(.grid = {1}, .block = {1}, .label = labels[work->op.kind]),
-        &arguments);
+    struct step step;
+    rnl_arg arguments[ARGUMENTS_SINGLE];
+    struct comm_launch launch = {.argument_count = 1,
+                                 .most = ARGUMENTS_SINGLE,
+                                 .steps = &step,
+                                 .arguments = arguments};
+    add(&launch, work);
+    while (launch.argument_count < ARGUMENTS_SINGLE)
+        arguments[launch.argument_count++] = rnl_arg_of_pointer(NULL);
+    return submit(&launch, work->stream, work->comm->mpi.run[launch.prompt],
+                  labels[work->op.kind]);
 }
 
-static rnl_status make_requests(struct comm *comm)
+static rnl_status launch_group(struct comm_launch *launch,
+                               const struct comm_work *first,
+                               const char *function)
 {
-    pthread_mutex_lock(&comm->lock);
-    if (!comm->requests)
-        comm->requests = calloc(REQUESTS_MOST, sizeof *comm->requests);
-    pthread_mutex_unlock(&comm->lock);
-    return comm->requests ? RNL_OK : RNL_ERROR_OUT_OF_MEMORY;
+    rnl_function run;
+    if (launch->full)
+        return report(RNL_ERROR_OUT_OF_RANGE, function, NULL,
+                      "the operations of a stream in a group have %d buffers "
+                      "and communicators at most",
+                      ARGUMENTS_MOST - 1);
+    rnl_status status =
+        create_function(first->comm->context, launch->count,
+                        launch->argument_count, launch->prompt, &run);
+    if (status != RNL_OK)
+        return status;
+    status = submit(launch, first->stream, run, "group");
+    rnl_function_release(run);
+    return status;
+}
+
+// The operations that go to the stream of the first one.
+static rnl_status enqueue_stream(const struct comm_work *works, size_t count,
+                                 const char *function)
+{
+    rnl_arg arguments[ARGUMENTS_MOST];
+    struct comm_launch launch = {.argument_count = 1,
+                                 .most = ARGUMENTS_MOST,
+                                 .steps = malloc(count * sizeof *launch.steps),
+                                 .arguments = arguments};
+    if (!launch.steps)
+        return report(RNL_ERROR_OUT_OF_MEMORY, function, NULL,
+                      "there is no memory for a group");
+    for (size_t i = 0; i < count; i++)
+        if (works[i].stream == works[0].stream)
+            add(&launch, &works[i]);
+    rnl_status status = launch.count == 1
+                            ? enqueue_single(works)
+                            : launch_group(&launch, works, function);
+    free(launch.steps);
+    return status;
+}
+
+static bool is_first_of_stream(const struct comm_work *works, size_t at)
+{
+    size_t before = at;
+    while (before > 0 && works[before - 1].stream != works[at].stream)
+        before--;
+    return before == 0;
 }
 
 rnl_status mpi_enqueue(const struct comm_work *works, size_t count,
@@ -270,18 +420,9 @@ rnl_status mpi_enqueue(const struct comm_work *works, size_t count,
 {
     rnl_status status = RNL_OK;
     if (count == 1)
-        return launch(works, PHASE_BOTH, 0);
-    if (count > REQUESTS_MOST)
-        return report(RNL_ERROR_OUT_OF_RANGE, function, NULL,
-                      "a group of MPI has at most %d operations, not %zu",
-                      REQUESTS_MOST, count);
+        return enqueue_single(works);
     for (size_t i = 0; i < count && status == RNL_OK; i++)
-        if (make_requests(works[i].comm) != RNL_OK)
-            status = report(RNL_ERROR_OUT_OF_MEMORY, function, NULL,
-                            "there is no memory for a group");
-    for (size_t i = 0; i < count && status == RNL_OK; i++)
-        status = launch(&works[i], PHASE_BEGIN, i);
-    for (size_t i = 0; i < count && status == RNL_OK; i++)
-        status = launch(&works[i], PHASE_END, i);
+        if (is_first_of_stream(works, i))
+            status = enqueue_stream(works + i, count - i, function);
     return status;
 }

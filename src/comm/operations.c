@@ -45,7 +45,7 @@ static rnl_status check_side(const struct comm_work *work,
     rnl_buffer_info info = {.struct_size = sizeof info};
     rnl_status status = rnl_buffer_get_info(side->buffer, &info);
     if (status != RNL_OK)
-        return report(status, function, "data", "'%s' is no live buffer",
+        return report(status, function, "data", "'%s' is not a live buffer",
                       side->name);
     if (info.context != work->comm->context)
         return report(RNL_ERROR_INVALID_ARGUMENT, function, "data",
@@ -107,7 +107,8 @@ static rnl_status check_stream(struct comm_work *work, const char *function)
     rnl_stream_info info = {.struct_size = sizeof info};
     rnl_status status = rnl_stream_get_info(work->stream, &info);
     if (status != RNL_OK)
-        return report(status, function, "stream", "'stream' is no live stream");
+        return report(status, function, "stream",
+                      "'stream' is not a live stream");
     return info.context == work->comm->context
                ? RNL_OK
                : report(RNL_ERROR_INVALID_ARGUMENT, function, "stream",
@@ -134,8 +135,8 @@ static rnl_status check_numbers(const struct comm_work *work,
                       (int)op->element);
     if (work->comm->aborted)
         return report(RNL_ERROR_INVALID_STATE, function, "comm",
-                      "the communicator was aborted: rank %d of %d can do no "
-                      "more with it",
+                      "the communicator was aborted: rank %d of %d cannot "
+                      "enqueue operations any more",
                       work->comm->rank, work->comm->size);
     return RNL_OK;
 }
@@ -209,6 +210,9 @@ static rnl_status enqueue(rnl_stream stream, rnl_comm handle,
 
 rnl_status rnl_comm_group_begin(void)
 {
+    rnl_status status = comm_check_process(__func__);
+    if (status != RNL_OK)
+        return status;
     if (group.open)
         return report(RNL_ERROR_INVALID_STATE, __func__, NULL,
                       "this thread has begun a group already");
@@ -216,19 +220,27 @@ rnl_status rnl_comm_group_begin(void)
     return RNL_OK;
 }
 
+// Whether an operation goes to the same stream as the one before of its
+// communicator.
+static bool is_on_one_stream(const struct comm_work *work)
+{
+    const struct comm_work *before = work;
+    while (before > group.works && before[-1].comm != work->comm)
+        before--;
+    return before == group.works || before[-1].stream == work->stream;
+}
+
 static rnl_status enqueue_group(const char *function)
 {
     rnl_status status = RNL_OK;
     const struct engine *engine =
         group.count ? group.works[0].comm->engine : NULL;
-    for (size_t i = 0; i < group.count; i++)
-        group.works[i].comm->group_stream = group.works[i].stream;
     for (size_t i = 0; i < group.count && status == RNL_OK; i++) {
         const struct comm_work *work = &group.works[i];
         if (work->comm->engine != engine)
             status = report(RNL_ERROR_INVALID_ARGUMENT, function, NULL,
                             "the group has operations of two engines");
-        else if (work->comm->group_stream != work->stream)
+        else if (!is_on_one_stream(work))
             status = report(RNL_ERROR_INVALID_ARGUMENT, function, "stream",
                             "operations of one communicator in a group go to "
                             "one stream");
@@ -242,10 +254,13 @@ static rnl_status enqueue_group(const char *function)
 
 rnl_status rnl_comm_group_end(void)
 {
+    rnl_status status = comm_check_process(__func__);
+    if (status != RNL_OK)
+        return status;
     if (!group.open)
         return report(RNL_ERROR_INVALID_STATE, __func__, NULL,
                       "this thread has begun no group");
-    rnl_status status = enqueue_group(__func__);
+    status = enqueue_group(__func__);
     for (size_t i = 0; i < group.count; i++) {
         if (status != RNL_OK)
             comm_abort(group.works[i].comm);

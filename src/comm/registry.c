@@ -13,16 +13,27 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct comm *comms[COMMS_MOST];  // by number modulo COMMS_MOST
 static uint64_t last_number;
 static _Atomic uint32_t forks;  // from the first process down to this one
+static _Atomic bool is_child;   // of a process that used communicators
+static _Atomic bool is_used;
 
 static void forked(void)
 {
     forks++;
+    is_child = is_used;
     pthread_mutex_init(&lock, NULL);
 }
 
 __attribute__((constructor)) static void watch_forks(void)
 {
     pthread_atfork(NULL, NULL, forked);
+}
+
+rnl_status comm_check_process(const char *function)
+{
+    return is_child ? report(RNL_ERROR_FORKED, function, NULL,
+                             "the parent process used communicators, which a "
+                             "child cannot use")
+                    : RNL_OK;
 }
 
 static uint64_t next_number_locked(void)
@@ -39,12 +50,18 @@ static struct comm *find_locked(uint64_t number)
     return comm && comm->number == number ? comm : NULL;
 }
 
+static struct comm *refuse_new(const char *why)
+{
+    report(RNL_ERROR_OUT_OF_MEMORY, "rnl_comm_create", NULL, "%s", why);
+    return NULL;
+}
+
 struct comm *comm_new(const struct engine *engine, rnl_context context,
                       const rnl_comm_options *options)
 {
     struct comm *comm = calloc(1, sizeof *comm);
     if (!comm)
-        return NULL;
+        return refuse_new("there is no memory for another communicator");
     comm->engine = engine;
     comm->context = context;
     comm->timeout_ns = options->timeout_ns;
@@ -54,14 +71,16 @@ struct comm *comm_new(const struct engine *engine, rnl_context context,
     comm->pins = 1;
     comm->dead = true;
     comm->forks = forks;
+    is_used = true;
     pthread_mutex_lock(&lock);
     comm->number = next_number_locked();
     if (comm->number)
         comms[comm->number % COMMS_MOST] = comm;
     pthread_mutex_unlock(&lock);
     if (!comm->number) {
-        free(comm);
-        return NULL;
+        comm_delete(comm);
+        return refuse_new("this process has 1024 communicators, and no more "
+                          "are possible");
     }
     rnl_context_retain(context);
     return comm;
@@ -80,7 +99,7 @@ static rnl_status judge(const struct comm *comm, rnl_comm handle,
 {
     if (!comm)
         return report(RNL_ERROR_INVALID_HANDLE, function, "comm",
-                      handle ? "'comm' is no live communicator"
+                      handle ? "'comm' is not a live communicator"
                              : "'comm' is NULL");
     return comm->forks == forks
                ? RNL_OK
@@ -122,8 +141,19 @@ void comm_unpin(struct comm *comm)
     pthread_mutex_unlock(&lock);
     if (!last)
         return;
+    if (comm->last_stream)
+        rnl_stream_release(comm->last_stream);
+    rnl_context context = comm->context;
+    if (comm->engine->finish)
+        comm->engine->finish(comm);
+    else
+        comm_delete(comm);
+    rnl_context_release(context);
+}
+
+void comm_delete(struct comm *comm)
+{
     pthread_mutex_destroy(&comm->lock);
-    free(comm->requests);
     free(comm);
 }
 

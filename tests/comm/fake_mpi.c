@@ -7,7 +7,13 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { DUPLICATE = 0x44000001, CLASS = 12 };
+enum {
+    DUPLICATE = 0x44000001,
+    CLASS = 12,
+    NO_REQUEST = 0x2c000000,  // MPI_REQUEST_NULL
+    DONE = 0x6c000001,
+    HANGS,
+};
 
 struct fake_mpi fake_mpi;
 
@@ -15,10 +21,16 @@ struct fake_mpi fake_mpi;
 #include "comm/mpi.def"
 #undef SYMBOL
 
-// The result that the test asks of this call.
-static int result(void)
+// The result that the test asks of this call, which may follow MPI_Finalize.
+static int result_at_any_time(void)
 {
     return ++fake_mpi.calls == fake_mpi.fail_at ? CLASS : 0;
+}
+
+static int result(void)
+{
+    fake_mpi.late_calls += fake_mpi.finalized;
+    return result_at_any_time();
 }
 
 static size_t width_of(void *type)
@@ -28,8 +40,9 @@ static size_t width_of(void *type)
 
 static int request(int code, void **out_request)
 {
-    *out_request = fake_mpi.hangs ? &fake_mpi : NULL;
-    fake_mpi.requests += code == 0;
+    *out_request = (void *)(uintptr_t)(code             ? NO_REQUEST
+                                       : fake_mpi.hangs ? HANGS
+                                                        : DONE);
     return code;
 }
 
@@ -44,13 +57,13 @@ static void move(const void *send, void *receive, int count, void *type)
 int MPI_Initialized(int *out_is)
 {
     *out_is = fake_mpi.initialised;
-    return result();
+    return result_at_any_time();
 }
 
 int MPI_Finalized(int *out_is)
 {
     *out_is = fake_mpi.finalized;
-    return result();
+    return result_at_any_time();
 }
 
 int MPI_Init_thread(int *count, char ***texts, int level, int *out_level)
@@ -65,8 +78,9 @@ int MPI_Init_thread(int *count, char ***texts, int level, int *out_level)
 
 int MPI_Finalize(void)
 {
+    int code = result();
     fake_mpi.finalized = 1;
-    return result();
+    return code;
 }
 
 int MPI_Query_thread(int *out_level)
@@ -115,7 +129,7 @@ int MPI_Comm_idup(void *comm, void **out_comm, void **out_request)
     int code = request(result(), out_request);
     fake_mpi.comms += code == 0;
     *out_comm = (void *)DUPLICATE;
-    *out_request = NULL;
+    fake_mpi.shared = out_comm;
     return code;
 }
 
@@ -176,8 +190,11 @@ int MPI_Group_free(void **group)
 int MPI_Test(void **asked, int *out_done, void *out_status)
 {
     (void)out_status;
-    *out_done = *asked == NULL;
-    return result();
+    int code = result();
+    *out_done = code == 0 && *asked == (void *)DONE;
+    if (*out_done)
+        *asked = (void *)NO_REQUEST;
+    return code;
 }
 
 int MPI_Get_count(const void *status, void *type, int *out_count)
@@ -200,11 +217,11 @@ int MPI_Iallreduce(const void *send, void *receive, int count, void *type,
 int MPI_Ibcast(void *data, int count, void *type, int root, void *comm,
                void **out_request)
 {
-    (void)data;
     (void)count;
     (void)type;
     (void)root;
     (void)comm;
+    fake_mpi.shared = data;
     return request(result(), out_request);
 }
 
@@ -247,19 +264,4 @@ int MPI_Irecv(void *receive, int count, void *type, int peer, int tag,
     (void)tag;
     (void)comm;
     return request(result(), out_request);
-}
-
-int MPI_Allreduce(const void *send, void *receive, int count, void *type,
-                  void *operation, void *comm)
-{
-    (void)operation;
-    (void)comm;
-    move(send, receive, count, type);
-    return result();
-}
-
-int MPI_Reduce_scatter_block(const void *send, void *receive, int count,
-                             void *type, void *operation, void *comm)
-{
-    return MPI_Allreduce(send, receive, count, type, operation, comm);
 }

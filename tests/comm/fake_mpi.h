@@ -6,10 +6,14 @@
 struct fake_mpi {
     _Atomic long calls;  // so far
     long fail_at;        // the number of the call that fails; 0: none
-    _Atomic int comms, groups, requests;
+    _Atomic int comms, groups;
     int initialised, finalized;
-    _Atomic int hangs;     // requests are never done
-    _Atomic int received;  // elements of the last message that was sent
+    _Atomic long late_calls;  // that may not follow MPI_Finalize
+    _Atomic int hangs;        // requests are never done
+    void *_Atomic shared;     // where MPI_Ibcast or MPI_Comm_idup writes to
+    _Atomic int received;     // elements of the last message that was sent
 };
 
 extern struct fake_mpi fake_mpi;
+
+int MPI_Finalize(void);

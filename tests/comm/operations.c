@@ -163,34 +163,125 @@ RNL_TEST(a_group_sends_and_receives_at_once)
 
 RNL_TEST(operations_are_captured_and_replayed)
 {
-    int *ints;
+    int *ints, *sum;
     rnl_graph graph;
     rnl_graph_exec exec;
     ranks_begin(NULL);
-    rnl_buffer buffer = ranks_ints(4, &ints);
+    rnl_buffer buffer = ranks_ints(4, &ints), sums = ranks_ints(4, &sum);
     expect_ok(rnl_stream_begin_capture(stream, NULL));
     expect_ok(rnl_enqueue_fill(stream, buffer, 0, RNL_WHOLE,
                                (uint64_t)(rank + 1), sizeof(int)));
     expect_ok(all_reduce(NULL, buffer, 4, RNL_REDUCE_SUM));
     expect_ok(rnl_comm_group_begin());
-    expect_ok(all_reduce(NULL, buffer, 4, RNL_REDUCE_SUM));
+    expect_ok(all_reduce(buffer, sums, 3, RNL_REDUCE_SUM));
+    expect_ok(rnl_enqueue_broadcast(
+        stream, comm,
+        RNL_COMM_DATA(.receive = sums, .receive_offset = 3 * sizeof(int),
+                      .count = 1, .element = RNL_ELEMENT_INT32),
+        size - 1));
     expect_ok(rnl_comm_group_end());
     expect_ok(rnl_stream_end_capture(stream, &graph));
     assert_int_equal(ints[0], 0);
     expect_ok(rnl_graph_instantiate(graph, &exec));
+    // The graph keeps the communicator.
+    expect_ok(rnl_comm_release(comm));
+    comm = NULL;
     for (int i = 0; i < 3; i++) {
+        sum[0] = sum[2] = 0;
+        sum[3] = 10 * rank + i;
         expect_ok(rnl_enqueue_graph(stream, exec));
         expect_ok(rnl_stream_synchronize(stream, RNL_FOREVER));
-        assert_int_equal(ints[3], size * reduced(RNL_REDUCE_SUM));
+        assert_int_equal(ints[3], reduced(RNL_REDUCE_SUM));
+        assert_int_equal(sum[0], size * reduced(RNL_REDUCE_SUM));
+        assert_int_equal(sum[2], size * reduced(RNL_REDUCE_SUM));
+        assert_int_equal(sum[3], 10 * (size - 1) + i);
     }
-    // A graph whose communicator is gone fails, and does not crash.
-    rnl_comm_release(comm);
-    comm = NULL;
-    expect_ok(rnl_context_synchronize(context, RNL_FOREVER));
-    expect_ok(rnl_enqueue_graph(stream, exec));
-    ranks_fails(stream, RNL_ERROR_INVALID_STATE, "was released");
     expect_ok(rnl_graph_exec_release(exec));
     expect_ok(rnl_graph_release(graph));
+    expect_ok(rnl_buffer_release(sums));
+    expect_ok(rnl_buffer_release(buffer));
+    ranks_end();
+}
+
+// Two groups of one communicator, under way at once.
+RNL_TEST(captured_groups_are_launched_on_two_streams)
+{
+    enum { GROUPS = 2, ROUNDS = 20, COUNT = 1 << 14 };
+    int *ints[2 * GROUPS];
+    rnl_buffer buffers[2 * GROUPS];
+    rnl_stream streams[GROUPS];
+    rnl_graph graph;
+    rnl_graph_exec execs[GROUPS];
+    ranks_begin(NULL);
+    for (int i = 0; i < 2 * GROUPS; i++)
+        buffers[i] = ranks_ints(COUNT, &ints[i]);
+    for (int i = 0; i < GROUPS; i++) {
+        expect_ok(rnl_stream_create(context, NULL, &streams[i]));
+        expect_ok(rnl_stream_begin_capture(stream, NULL));
+        expect_ok(rnl_comm_group_begin());
+        expect_ok(rnl_enqueue_send(stream, comm,
+                                   RNL_COMM_DATA(.send = buffers[2 * i],
+                                                 .count = COUNT,
+                                                 .element = RNL_ELEMENT_INT32),
+                                   (rank + 1) % size));
+        expect_ok(rnl_enqueue_receive(
+            stream, comm,
+            RNL_COMM_DATA(.receive = buffers[2 * i + 1], .count = COUNT,
+                          .element = RNL_ELEMENT_INT32),
+            (rank + size - 1) % size));
+        expect_ok(rnl_comm_group_end());
+        expect_ok(rnl_stream_end_capture(stream, &graph));
+        expect_ok(rnl_graph_instantiate(graph, &execs[i]));
+        expect_ok(rnl_graph_release(graph));
+    }
+    for (int round = 0; round < ROUNDS; round++) {
+        for (int i = 0; i < GROUPS; i++)
+            ints[2 * i][COUNT - 1] = 100 * round + rank;
+        for (int i = 0; i < GROUPS; i++)
+            expect_ok(rnl_enqueue_graph(streams[i], execs[i]));
+        for (int i = 0; i < GROUPS; i++)
+            expect_ok(rnl_stream_flush(streams[i]));
+        for (int i = 0; i < GROUPS; i++)
+            expect_ok(rnl_stream_synchronize(streams[i], RNL_FOREVER));
+        for (int i = 0; i < GROUPS; i++)
+            assert_int_equal(ints[2 * i + 1][COUNT - 1],
+                             100 * round + (rank + size - 1) % size);
+    }
+    for (int i = 0; i < GROUPS; i++) {
+        expect_ok(rnl_graph_exec_release(execs[i]));
+        expect_ok(rnl_stream_release(streams[i]));
+    }
+    for (int i = 0; i < 2 * GROUPS; i++)
+        expect_ok(rnl_buffer_release(buffers[i]));
+    ranks_end();
+}
+
+// Without time limit; a collective operation in a group has the peer of one
+// that is in none.
+RNL_TEST(a_group_meets_operations_outside_of_groups)
+{
+    int *ints;
+    ranks_begin(RNL_COMM_OPTIONS(.timeout_ns = RNL_FOREVER));
+    rnl_buffer buffer = ranks_ints(2, &ints);
+    const rnl_comm_data second = {
+        sizeof second, buffer, sizeof(int), NULL, 0, 1, RNL_ELEMENT_INT32};
+    ints[0] = ints[1] = rank + 1;
+    if (rank == 0)
+        expect_ok(rnl_comm_group_begin());
+    expect_ok(all_reduce(NULL, buffer, 1, RNL_REDUCE_SUM));
+    if (rank == 0)
+        expect_ok(rnl_enqueue_send(stream, comm, &second, 1));
+    if (rank == 1)
+        expect_ok(rnl_enqueue_receive(
+            stream, comm,
+            RNL_COMM_DATA(.receive = buffer, .receive_offset = sizeof(int),
+                          .count = 1, .element = RNL_ELEMENT_INT32),
+            0));
+    if (rank == 0)
+        expect_ok(rnl_comm_group_end());
+    expect_ok(rnl_stream_synchronize(stream, RNL_FOREVER));
+    assert_int_equal(ints[0], reduced(RNL_REDUCE_SUM));
+    assert_int_equal(ints[1], rank == 1 ? 1 : rank + 1);
     expect_ok(rnl_buffer_release(buffer));
     ranks_end();
 }
@@ -268,7 +359,7 @@ RNL_TEST(numbers_of_16_bits_are_moved_and_not_reduced)
     assert_int_equal(ints[0], 0x1234abcd);
     expect_refused(
         rnl_enqueue_all_reduce(stream, comm, &halves, RNL_REDUCE_SUM),
-        RNL_ERROR_UNSUPPORTED, "MPI reduces no");
+        RNL_ERROR_UNSUPPORTED, "MPI does not reduce");
     expect_refused(all_reduce(NULL, buffer, 1, RNL_REDUCE_AVERAGE),
                    RNL_ERROR_UNSUPPORTED, "average");
     expect_ok(rnl_buffer_release(buffer));

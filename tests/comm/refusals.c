@@ -75,7 +75,7 @@ RNL_TEST(sides_that_an_operation_lacks_are_refused)
         RNL_ERROR_INVALID_ARGUMENT, "cannot be done in place");
     expect_ok(rnl_buffer_release(buffer));
     expect_refused(reduce(stream, &in), RNL_ERROR_INVALID_HANDLE,
-                   "no live buffer");
+                   "not a live buffer");
     ranks_end();
 }
 
@@ -121,15 +121,17 @@ RNL_TEST(dead_and_foreign_handles_are_refused)
     expect_refused(rnl_comm_get_info(NULL, &info), RNL_ERROR_INVALID_HANDLE,
                    "NULL");
     expect_refused(rnl_comm_get_info((rnl_comm)(void *)stream, &info),
-                   RNL_ERROR_INVALID_HANDLE, "no live communicator");
+                   RNL_ERROR_INVALID_HANDLE, "not a live communicator");
     expect_refused(rnl_comm_get_info(comm, NULL), RNL_ERROR_INVALID_ARGUMENT,
                    "out_info");
     expect_refused(reduce(NULL, &data), RNL_ERROR_INVALID_HANDLE,
-                   "no live stream");
+                   "not a live stream");
     pid_t child = test_fork();
     if (child == 0)
         test_exit(rnl_comm_get_info(comm, &info) == RNL_ERROR_FORKED &&
                           reduce(stream, &data) == RNL_ERROR_FORKED &&
+                          rnl_comm_group_begin() == RNL_ERROR_FORKED &&
+                          rnl_comm_group_end() == RNL_ERROR_FORKED &&
                           rnl_comm_abort(comm) == RNL_ERROR_FORKED &&
                           rnl_comm_release(comm) == RNL_ERROR_FORKED
                       ? 0
@@ -138,9 +140,9 @@ RNL_TEST(dead_and_foreign_handles_are_refused)
     expect_ok(rnl_comm_release(comm));
     comm = NULL;
     expect_refused(rnl_comm_release(dead), RNL_ERROR_INVALID_HANDLE,
-                   "no live communicator");
+                   "not a live communicator");
     expect_refused(rnl_comm_abort(dead), RNL_ERROR_INVALID_HANDLE,
-                   "no live communicator");
+                   "not a live communicator");
     expect_ok(rnl_buffer_release(buffer));
     ranks_end();
 }
@@ -259,23 +261,51 @@ RNL_TEST(an_engine_that_is_missing_is_named_with_the_paths)
     expect_no_engine("libm.so.6", RNL_ERROR_UNSUPPORTED, "has no MPI_");
 }
 
-// MPI_Init gives fewer threads than operations need.
-RNL_TEST(an_mpi_for_one_thread_is_refused)
+// MPI as the program has it.
+static struct {
+    int (*init)(int *, char ***, int, int *);
+    int (*finalize)(void);
+} mpi;
+
+static void init_mpi(int level)
 {
     const char *name =
         getenv("OMPI_COMM_WORLD_SIZE") ? "libmpi.so.40" : "libmpich.so.12";
     void *library = dlopen(name, RTLD_NOW | RTLD_GLOBAL);
-    int (*init)(int *, char ***);
-    int (*finalize)(void);
     assert_non_null(library);
-    *(void **)&init = dlsym(library, "MPI_Init");
-    *(void **)&finalize = dlsym(library, "MPI_Finalize");
-    assert_int_equal(init(NULL, NULL), 0);
+    *(void **)&mpi.init = dlsym(library, "MPI_Init_thread");
+    *(void **)&mpi.finalize = dlsym(library, "MPI_Finalize");
+    assert_int_equal(mpi.init(NULL, NULL, level, &level), 0);
+}
+
+RNL_TEST(an_mpi_for_one_thread_is_refused)
+{
+    init_mpi(0);
     expect_ok(rnl_context_open("cpu", 0, NULL, &context));
     expect_refused(rnl_comm_create(context, NULL, &comm),
                    RNL_ERROR_INVALID_STATE, "MPI_THREAD_MULTIPLE");
-    assert_int_equal(finalize(), 0);
+    assert_int_equal(mpi.finalize(), 0);
     expect_refused(rnl_comm_create(context, NULL, &comm),
                    RNL_ERROR_INVALID_STATE, "is finalized");
     expect_ok(rnl_context_release(context));
+}
+
+RNL_TEST(calls_after_the_program_finalized_mpi_fail)
+{
+    int *ints;
+    rnl_comm other;
+    init_mpi(3);
+    ranks_begin(NULL);
+    rnl_buffer buffer = ranks_ints(1, &ints);
+    const rnl_comm_data data = {sizeof data,      NULL, 0, buffer, 0, 1,
+                                RNL_ELEMENT_INT32};
+    expect_ok(reduce(stream, &data));
+    expect_ok(rnl_stream_synchronize(stream, RNL_FOREVER));
+    assert_int_equal(mpi.finalize(), 0);
+    expect_refused(rnl_comm_create(context, NULL, &other),
+                   RNL_ERROR_INVALID_STATE, "is finalized");
+    expect_ok(reduce(stream, &data));
+    ranks_fails(stream, RNL_ERROR_INVALID_STATE, "is finalized");
+    expect_ok(rnl_buffer_release(buffer));
+    ranks_end();
 }

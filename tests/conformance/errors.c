@@ -100,6 +100,15 @@ RNL_TEST(a_library_on_top_reports_its_failures_likewise)
     assert_string_equal(last->function, "rnl_other_call");
     assert_string_equal(last->parameter, "peer");
     assert_string_equal(last->object, "comm 3");
+    error = *last;
+    error.status = RNL_ERROR_DRIVER;
+    assert_int_equal(rnl_last_error_set(&error), RNL_ERROR_DRIVER);
+    assert_string_equal(rnl_last_error()->message, "rank 1 hangs");
+    assert_string_equal(rnl_last_error()->object, "comm 3");
+    error.message = NULL;
+    assert_int_equal(rnl_last_error_set(&error), RNL_ERROR_DRIVER);
+    assert_string_equal(rnl_last_error()->message,
+                        rnl_status_text(RNL_ERROR_DRIVER));
     error.status = RNL_NOT_READY;
     expect_error(rnl_last_error_set(&error), RNL_ERROR_INVALID_ARGUMENT,
                  "error");

@@ -127,6 +127,23 @@ RNL_TEST(a_native_function_says_more_of_its_failure)
     expect_ok(rnl_function_release(function));
 }
 
+static void say_in_a_host_function(rnl_status status, void *user_data)
+{
+    (void)status;
+    *(rnl_status *)user_data = rnl_native_fail(RNL_ERROR_TIMED_OUT, "", false);
+}
+
+RNL_TEST(a_host_function_is_no_native_function)
+{
+    rnl_status got = RNL_OK;
+    suite_need(RNL_FEATURE_NATIVE_FUNCTIONS);
+    expect_ok(rnl_enqueue_host_call(
+        suite_stream(), RNL_HOST_CALL(.function = say_in_a_host_function,
+                                      .user_data = &got)));
+    expect_ok(rnl_stream_synchronize(suite_stream(), RNL_FOREVER));
+    assert_int_equal(got, RNL_ERROR_NOT_PERMITTED);
+}
+
 static void note_end(void *pointer, size_t size, void *user_data)
 {
     (void)pointer;

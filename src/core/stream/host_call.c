@@ -65,7 +65,7 @@ static _Thread_local struct native_failure *native_failure;
 rnl_status rnl_native_fail(rnl_status status, const char *message,
                            bool keep_buffers)
 {
-    if ((thread_state.callback_depth & ~THREAD_NEW) == 0) {
+    if (current || (thread_state.callback_depth & ~THREAD_NEW) == 0) {
         CALL entered = ENTER();
         return entered ? entered
                        : fail(RNL_ERROR_NOT_PERMITTED,
