@@ -28,10 +28,13 @@
 //            ranks cannot know: order those calls.
 // Memory     Operations take buffers of the communicator's context, and keep
 //            each alive until its operation is done.
-// Blocking   rnl_enqueue_… does not wait for other ranks. cpu: an operation
-//            occupies a thread of the pool while it waits, and another thread
-//            takes over the pool's work. A thread in rnl_stream_synchronize
-//            with RNL_FOREVER runs the operation itself, which is fastest.
+// Blocking   rnl_enqueue_… does not wait for other ranks, with an exception:
+//            cuda and hip: the first operation of a communicator and the first
+//            message between two ranks wait until the engine has connected the
+//            ranks, by the time limit at most. cpu: an operation occupies a
+//            thread of the pool while it waits, and another thread takes over
+//            the pool's work. A thread in rnl_stream_synchronize with
+//            RNL_FOREVER runs the operation itself, which is fastest.
 //            Messages of less than 1 MiB begin when a thread of the program
 //            synchronizes, or when a thread of the pool looks for work, after
 //            some milliseconds at most; rnl_stream_query wakes such a thread.
@@ -73,10 +76,11 @@ typedef enum rnl_reduction {
 typedef struct rnl_comm_options {
     size_t struct_size;
     int rank, size;       // with `file` or `address`; otherwise 0
-    const char *file;     // a path that all ranks reach, where no file is yet;
-                          // gone once all ranks met
-    const char *address;  // "host:port" where rank 0 listens meanwhile. Whoever
-                          // reaches the port can take part: a trusted network
+    const char *file;     // a path that all ranks reach, where no file is yet
+                          // but one of earlier ranks; gone once all ranks met
+    const char *address;  // "host:port" where rank 0 listens meanwhile, for a
+                          // name at all addresses of its host. Whoever reaches
+                          // the port can take part: a trusted network
     const void *mpi_comm;  // the address of an MPI_Comm to use a duplicate of;
                            // NULL: MPI_COMM_WORLD
     uint64_t timeout_ns;   // of the creation, and of each operation from its
@@ -118,14 +122,15 @@ typedef struct rnl_comm_data {
 // Makes the calling process a member; all ranks call it, and it waits until all
 // have, `timeout_ns` at most: RNL_ERROR_TIMED_OUT, which names ranks that are
 // missing. MPI is initialised with MPI_THREAD_MULTIPLE if the program did not,
-// and then finalized at exit. RNL_ERROR_NOT_FOUND when the engine is not
-// installed, with the libraries that were tried; RNL_ERROR_UNSUPPORTED when it
-// is too old or lacks what is needed;
-// RNL_ERROR_INVALID_STATE when MPI was initialised for fewer threads or is
-// finalized (operations after MPI_Finalize fail their streams with the same
-// status); RNL_ERROR_DRIVER with the engine's own words. Environment:
-// RUNNEL_MPI, RUNNEL_NCCL and RUNNEL_RCCL name the library; "off" is none.
-// Stands for MPI_Comm_dup, MPI_Comm_create_group and ncclCommInitRank.
+// and then finalized at exit. RNL_ERROR_INVALID_ARGUMENT when two processes
+// come as one rank or with two sizes, and for a `file` that exists and that no
+// rank wrote; RNL_ERROR_NOT_FOUND when the engine is not installed, with the
+// libraries that were tried; RNL_ERROR_UNSUPPORTED when it is too old or lacks
+// what is needed; RNL_ERROR_INVALID_STATE when MPI was initialised for fewer
+// threads or is finalized (operations after MPI_Finalize fail their streams
+// with the same status); RNL_ERROR_DRIVER with the engine's own words.
+// Environment: RUNNEL_MPI, RUNNEL_NCCL and RUNNEL_RCCL name the library; "off"
+// is none. Stands for MPI_Comm_dup, MPI_Comm_create_group and ncclCommInitRank.
 RNL_API rnl_status rnl_comm_create(rnl_context context,
                                    const rnl_comm_options *options,
                                    rnl_comm *out_comm);
@@ -216,7 +221,8 @@ RNL_API rnl_status rnl_comm_group_begin(void);
 
 // Enqueues the group's operations, on their streams and in their order. If one
 // cannot be enqueued, the communicators of the group are aborted, and the call
-// returns that failure. RNL_ERROR_INVALID_STATE without a group,
+// returns that failure. RNL_ERROR_INVALID_STATE without a group, and on cuda
+// and hip also when a communicator of the group was aborted or released;
 // RNL_ERROR_OUT_OF_RANGE for more than 1023 different buffers and communicators
 // of one stream with MPI. Stands for ncclGroupEnd.
 RNL_API rnl_status rnl_comm_group_end(void);

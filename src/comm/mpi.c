@@ -108,40 +108,133 @@ static void *parent_of(const struct membership *members)
                : *(void *const *)members->mpi_comm;
 }
 
+// --- Of ranks that meet ------------------------------------------------------
+
+// The bytes that ranks give each other.
+struct seat {
+    int rank;  // in MPI_COMM_WORLD
+    int tag;   // rank 0's, for MPI_Comm_create_group
+};
+
+// MPI tells creations apart by tags if several threads create communicators at
+// once. Tags up to 32767 are legal.
+static int next_tag(const struct seat *own, int world_size)
+{
+    static _Atomic unsigned count;
+    return (int)((count++ * (unsigned)world_size + (unsigned)own->rank) %
+                 32768);
+}
+
+static rnl_status find_seat(const struct membership *members,
+                            struct seat *out_own)
+{
+    int code, world_size;
+    if ((code = mpi.rank(mpi_constants.world, &out_own->rank)) != 0 ||
+        (code = mpi.size(mpi_constants.world, &world_size)) != 0)
+        return refuse("MPI_Comm_rank", code);
+    if (world_size < members->size)
+        return report(RNL_ERROR_UNSUPPORTED, "rnl_comm_create", "options.size",
+                      "MPI started %d processes together, and %d ranks are "
+                      "to meet: start the program with mpirun",
+                      world_size, members->size);
+    out_own->tag = next_tag(out_own, world_size);
+    return RNL_OK;
+}
+
+// MPI_Comm_create_group waits for the other ranks without a limit. So a thread
+// calls it, which stays behind with this struct when the time limit has passed.
+// The last of both frees the struct.
+struct creation {
+    void *group, *comm;
+    int tag, code;
+    _Atomic bool over;  // done, or left behind
+    int ranks[];  // in MPI_COMM_WORLD
+};
+
+static int make_group(struct creation *creation, int size)
+{
+    void *world = NULL;
+    int code = mpi.group(mpi_constants.world, &world);
+    if (code != 0)
+        return code;
+    code = mpi.include(world, size, creation->ranks, &creation->group);
+    mpi.group_free(&world);
+    return code;
+}
+
+static void *run_creation(void *argument)
+{
+    struct creation *creation = argument;
+    creation->code = mpi.create(mpi_constants.world, creation->group,
+                                creation->tag, &creation->comm);
+    if (atomic_exchange(&creation->over, true))
+        free(creation);
+    return NULL;
+}
+
+static rnl_status await_creation(struct creation *creation,
+                                 const struct membership *members)
+{
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, run_creation, creation) != 0)
+        return report(RNL_ERROR_OUT_OF_MEMORY, "rnl_comm_create", NULL,
+                      "there is no thread to make a communicator");
+    while (!creation->over && clock_ns() <= members->deadline)
+        nap();
+    if (!atomic_exchange(&creation->over, true)) {
+        pthread_detach(thread);
+        return late(members, "MPI_Comm_create_group");
+    }
+    pthread_join(thread, NULL);
+    return creation->code == 0
+               ? RNL_OK
+               : refuse("MPI_Comm_create_group", creation->code);
+}
+
+static rnl_status no_memory(const struct membership *members)
+{
+    return report(RNL_ERROR_OUT_OF_MEMORY, "rnl_comm_create", NULL,
+                  "there is no memory for %d ranks", members->size);
+}
+
+static rnl_status create_group(struct comm *comm,
+                               const struct membership *members,
+                               const struct seat *seats)
+{
+    size_t size = (size_t)members->size;
+    struct creation *creation =
+        calloc(1, sizeof *creation + size * sizeof creation->ranks[0]);
+    if (!creation)
+        return no_memory(members);
+    for (size_t i = 0; i < size; i++)
+        creation->ranks[i] = seats[i].rank;
+    creation->tag = seats[0].tag;
+    int code = make_group(creation, members->size);
+    rnl_status status = code == 0 ? await_creation(creation, members)
+                                  : refuse("MPI_Group_incl", code);
+    if (status == RNL_ERROR_TIMED_OUT)
+        return status;
+    comm->mpi.comm = creation->comm;
+    if (code == 0)
+        mpi.group_free(&creation->group);
+    free(creation);
+    return status;
+}
+
 // The ranks meet to learn their ranks in MPI_COMM_WORLD, then make a
 // communicator of those.
 static rnl_status create_met(struct comm *comm,
                              const struct membership *members)
 {
-    int own, code, world_size;
-    int *ranks = calloc((size_t)members->size, sizeof *ranks);
-    void *world = NULL, *group = NULL;
-    if (!ranks)
-        return report(RNL_ERROR_OUT_OF_MEMORY, "rnl_comm_create", NULL,
-                      "there is no memory for %d ranks", members->size);
-    rnl_status status = RNL_OK;
-    if ((code = mpi.rank(mpi_constants.world, &own)) != 0 ||
-        (code = mpi.size(mpi_constants.world, &world_size)) != 0)
-        status = refuse("MPI_Comm_rank", code);
-    else if (world_size < members->size)
-        status =
-            report(RNL_ERROR_UNSUPPORTED, "rnl_comm_create", "options.size",
-                   "MPI started %d processes together, and %d ranks are "
-                   "to meet: start the program with mpirun",
-                   world_size, members->size);
-    else
-        status = meet(members, &own, sizeof own, ranks);
-    if (status == RNL_OK &&
-        ((code = mpi.group(mpi_constants.world, &world)) != 0 ||
-         (code = mpi.include(world, members->size, ranks, &group)) != 0 ||
-         (code = mpi.create(mpi_constants.world, group, members->size,
-                            &comm->mpi.comm)) != 0))
-        status = refuse("MPI_Comm_create_group", code);
-    if (group)
-        mpi.group_free(&group);
-    if (world)
-        mpi.group_free(&world);
-    free(ranks);
+    struct seat own, *seats = calloc((size_t)members->size, sizeof *seats);
+    if (!seats)
+        return no_memory(members);
+    rnl_status status = find_seat(members, &own);
+    if (status == RNL_OK)
+        status = meet(members, &own, sizeof own, seats);
+    if (status == RNL_OK)
+        status = create_group(comm, members, seats);
+    free(seats);
     return status;
 }
 

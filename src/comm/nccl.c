@@ -10,12 +10,23 @@
 
 // --- Results -----------------------------------------------------------------
 
+int nccl_state_locked(struct comm *comm)
+{
+    int result = 0;
+    if (comm->aborted)
+        return NCCL_ENDED;
+    return nccl_of(comm)->call.async_error(comm->nccl.comm, &result) == 0
+               ? result
+               : NCCL_UNHANDLED;
+}
+
 // Waits until the engine is done with a call that began in `comm`.
-static int settle(const struct comm *comm, int result, uint64_t deadline)
+static int settle(struct comm *comm, int result, uint64_t deadline)
 {
     while (result == NCCL_IN_PROGRESS && clock_ns() < deadline) {
-        if (nccl_of(comm)->call.async_error(comm->nccl.comm, &result) != 0)
-            return 1;
+        pthread_mutex_lock(&comm->lock);
+        result = nccl_state_locked(comm);
+        pthread_mutex_unlock(&comm->lock);
         if (result == NCCL_IN_PROGRESS)
             nap();
     }
@@ -26,6 +37,9 @@ static rnl_status refuse(const struct comm *comm, int result,
                          const char *function, const char *what)
 {
     char text[300];
+    if (result == NCCL_ENDED)
+        return report(RNL_ERROR_INVALID_STATE, function, "comm",
+                      "%s: the communicator was aborted or released", what);
     if (result == NCCL_IN_PROGRESS)
         return report(RNL_ERROR_TIMED_OUT, function, NULL,
                       "%s: rank %d of %d waited for other ranks, and the time "
@@ -213,28 +227,89 @@ static void keep_buffer(rnl_stream stream, rnl_buffer buffer)
         rnl_buffer_release(buffer);
 }
 
-static rnl_status submit(const struct comm_work *works, size_t count,
-                         void *const *natives, const char *function)
+static int by_number(const void *left, const void *right)
+{
+    uint64_t first = (*(struct comm *const *)left)->number;
+    uint64_t second = (*(struct comm *const *)right)->number;
+    return (first > second) - (first < second);
+}
+
+// Locks each communicator of a group once. All threads lock them in the order
+// of their numbers.
+static void lock_all(struct comm **comms, size_t count)
+{
+    qsort(comms, count, sizeof *comms, by_number);
+    for (size_t i = 0; i < count; i++)
+        if (i == 0 || comms[i] != comms[i - 1])
+            pthread_mutex_lock(&comms[i]->lock);
+}
+
+static void unlock_all(struct comm **comms, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (i == 0 || comms[i] != comms[i - 1])
+            pthread_mutex_unlock(&comms[i]->lock);
+}
+
+// The first operation whose communicator has ended, or NULL.
+static const struct comm_work *find_ended(const struct comm_work *works,
+                                          size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (works[i].comm->aborted)
+            return &works[i];
+    return NULL;
+}
+
+// Begins all operations. The locks keep the communicators alive between the
+// engine's calls of a group.
+static int begin_locked(const struct comm_work *works, size_t count,
+                        void *const *natives,
+                        const struct comm_work **out_failed)
 {
     struct nccl_functions *call = &nccl_of(works[0].comm)->call;
-    char what[160];
+    if ((*out_failed = find_ended(works, count)))
+        return NCCL_ENDED;
     int result = call->group_start(), ended;
-    const struct comm_work *failed = &works[0];
+    *out_failed = &works[0];
     for (size_t i = 0; i < count && result == 0; i++) {
         struct nccl_current before = nccl_enter(works[i].comm);
-        failed = &works[i];
-        result = begin(failed, natives[i]);
+        *out_failed = &works[i];
+        result = begin(&works[i], natives[i]);
         result = result == NCCL_IN_PROGRESS ? 0 : result;
         nccl_leave(works[i].comm, before);
     }
     ended = call->group_end();
-    result = result ? result : ended;
-    for (size_t i = 0; i < count && (result == 0 || result == NCCL_IN_PROGRESS);
-         i++) {
-        failed = &works[i];
-        result = settle(works[i].comm, result,
+    return result ? result : ended;
+}
+
+// The engine works on each communicator of a group by itself.
+static int settle_all(const struct comm_work *works, size_t count, int began,
+                      const struct comm_work **out_failed)
+{
+    int result = began;
+    for (size_t i = 0; i < count && began == NCCL_IN_PROGRESS; i++) {
+        *out_failed = &works[i];
+        result = settle(works[i].comm, began,
                         clock_after(works[i].comm->timeout_ns));
+        if (result != 0)
+            break;
     }
+    return result;
+}
+
+static rnl_status submit(const struct comm_work *works, size_t count,
+                         void *const *natives, struct comm **comms,
+                         const char *function)
+{
+    char what[160];
+    const struct comm_work *failed;
+    for (size_t i = 0; i < count; i++)
+        comms[i] = works[i].comm;
+    lock_all(comms, count);
+    int result = begin_locked(works, count, natives, &failed);
+    unlock_all(comms, count);
+    result = settle_all(works, count, result, &failed);
     if (result == 0)
         return RNL_OK;
     op_describe(failed->comm, &failed->op, what, sizeof what);
@@ -275,35 +350,47 @@ static rnl_status enqueue(const struct comm_work *works, size_t count,
                           const char *function)
 {
     void **natives = calloc(count, sizeof *natives);
+    struct comm **comms = calloc(count, sizeof *comms);
     struct flight **flights = calloc(count, sizeof *flights);
     rnl_status status =
-        natives && flights
+        natives && comms && flights
             ? RNL_OK
             : report(RNL_ERROR_OUT_OF_MEMORY, function, NULL,
                      "there is no memory for %zu operations", count);
     for (size_t i = 0; i < count && status == RNL_OK; i++)
         status = prepare(&works[i], &natives[i], &flights[i], function);
     if (status == RNL_OK)
-        status = submit(works, count, natives, function);
+        status = submit(works, count, natives, comms, function);
     if (status == RNL_OK)
         status = follow(works, count, flights, function);
     for (size_t i = 0; flights && i < count; i++)
         if (flights[i])
             flight_drop(flights[i]);
     free(flights);
+    free(comms);
     free(natives);
     return status;
 }
 
 // --- End ---------------------------------------------------------------------
 
+// Ends the engine's communicator by the call `end`. `aborted` is set, so that
+// no thread uses it once the lock is free.
+static void end_comm(struct comm *comm, int (*end)(void *))
+{
+    pthread_mutex_lock(&comm->lock);
+    struct nccl_current before = nccl_enter(comm);
+    end(comm->nccl.comm);
+    nccl_leave(comm, before);
+    comm->nccl.comm = NULL;
+    pthread_mutex_unlock(&comm->lock);
+}
+
 // The streams fail before the operations end, so that no wait succeeds.
 static void abort_comm(struct comm *comm)
 {
     flights_fail(comm, RNL_ERROR_CANCELLED, "the communicator was aborted");
-    struct nccl_current before = nccl_enter(comm);
-    nccl_of(comm)->call.abort(comm->nccl.comm);
-    nccl_leave(comm, before);
+    end_comm(comm, nccl_of(comm)->call.abort);
 }
 
 static void release(struct comm *comm)
@@ -312,11 +399,8 @@ static void release(struct comm *comm)
     while (!flights_are_done(comm) && !comm->aborted && clock_ns() < deadline)
         nap();
     // An abort gives the engine's communicator back, too.
-    if (!atomic_exchange(&comm->aborted, true)) {
-        struct nccl_current before = nccl_enter(comm);
-        nccl_of(comm)->call.destroy(comm->nccl.comm);
-        nccl_leave(comm, before);
-    }
+    if (!atomic_exchange(&comm->aborted, true))
+        end_comm(comm, nccl_of(comm)->call.destroy);
     comm_unpin(comm);
 }
 

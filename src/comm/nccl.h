@@ -3,7 +3,9 @@
 
 #include "comm_internal.h"
 
+#define NCCL_UNHANDLED 1    // ncclUnhandledCudaError
 #define NCCL_IN_PROGRESS 7  // ncclInProgress
+#define NCCL_ENDED -1       // not the engine's: the communicator has ended
 
 struct nccl_id {  // ncclUniqueId
     char bytes[128];
@@ -50,6 +52,11 @@ struct nccl_current {
 };
 struct nccl_current nccl_enter(const struct comm *comm);
 void nccl_leave(const struct comm *comm, struct nccl_current before);
+
+// Asks for the state of the last call, or returns NCCL_ENDED. The caller has
+// the communicator's lock: each call of the engine for a communicator needs
+// that lock, and that `aborted` is not set.
+int nccl_state_locked(struct comm *comm);
 
 // The engine's words for a result.
 void nccl_error(const struct comm *comm, int result, char *text, size_t size);

@@ -80,16 +80,26 @@ bool flights_are_done(const struct comm *comm)
 
 // --- Looking -----------------------------------------------------------------
 
+// The engine's error in a communicator. A communicator that another thread uses
+// is looked at the next time, so that this thread does not wait.
+static int error_of(struct comm *comm)
+{
+    if (pthread_mutex_trylock(&comm->lock) != 0)
+        return 0;
+    int result = nccl_state_locked(comm);
+    pthread_mutex_unlock(&comm->lock);
+    return result == NCCL_IN_PROGRESS || result == NCCL_ENDED ? 0 : result;
+}
+
 // Fails the stream of an operation that is late or lost.
 static bool is_lost(struct flight *flight)
 {
     struct comm *comm = flight->comm;
     char why[300];
-    int result = 0;
     if (comm->aborted)
         return false;
-    nccl_of(comm)->call.async_error(comm->nccl.comm, &result);
-    if (result != 0 && result != NCCL_IN_PROGRESS) {
+    int result = error_of(comm);
+    if (result != 0) {
         nccl_error(comm, result, why, sizeof why);
         fail_flight(flight, RNL_ERROR_DRIVER, why);
         return true;
@@ -168,6 +178,10 @@ rnl_status flight_go(struct flight *flight, const char *function)
     if (status == RNL_OK) {
         flight->next = flights;
         flights = flight;
+        // flights_fail of an abort meanwhile did not find the flight.
+        if (flight->comm->aborted && !is_done(flight))
+            fail_flight(flight, RNL_ERROR_CANCELLED,
+                        "the communicator was aborted");
         pthread_cond_signal(&more);
     }
     pthread_mutex_unlock(&lock);

@@ -174,15 +174,6 @@ static void expect_order(void)
 RNL_TEST(ranks_meet_by_a_file)
 {
     const char *path = folder_file("meet");
-    // A card that an earlier run left behind.
-    if (world_rank() == 0) {
-        char old[320];
-        snprintf(old, sizeof old, "%s.1", path);
-        FILE *file = fopen(old, "w");
-        assert_non_null(file);
-        fputs("an earlier run", file);
-        fclose(file);
-    }
     ranks_begin(RNL_COMM_OPTIONS(.rank = world_size() - 1 - world_rank(),
                                  .size = world_size(), .file = path));
     expect_order();

@@ -6,6 +6,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 enum {
     DUPLICATE = 0x44000001,
@@ -123,13 +124,14 @@ int MPI_Comm_size(void *comm, int *out_size)
     return result();
 }
 
+// Done, with a communicator, when MPI_Test has asked.
 int MPI_Comm_idup(void *comm, void **out_comm, void **out_request)
 {
     (void)comm;
     int code = request(result(), out_request);
-    fake_mpi.comms += code == 0;
     *out_comm = (void *)DUPLICATE;
     fake_mpi.shared = out_comm;
+    fake_mpi.duplicating = code == 0;
     return code;
 }
 
@@ -137,7 +139,9 @@ int MPI_Comm_create_group(void *comm, void *group, int tag, void **out_comm)
 {
     (void)comm;
     (void)group;
-    (void)tag;
+    fake_mpi.tag = tag;
+    while (fake_mpi.hangs)
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
     int code = result();
     fake_mpi.comms += code == 0;
     *out_comm = (void *)DUPLICATE;
@@ -194,6 +198,8 @@ int MPI_Test(void **asked, int *out_done, void *out_status)
     *out_done = code == 0 && *asked == (void *)DONE;
     if (*out_done)
         *asked = (void *)NO_REQUEST;
+    if (*out_done && atomic_exchange(&fake_mpi.duplicating, false))
+        fake_mpi.comms++;
     return code;
 }
 

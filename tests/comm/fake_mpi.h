@@ -1,13 +1,16 @@
-// What tests tell the fake of MPI, and what is alive in it.
+// Tests control the fake of MPI by this struct, and count its live objects.
 #pragma once
 
 #include <stdatomic.h>
+#include <stdbool.h>
 
 struct fake_mpi {
     _Atomic long calls;  // so far
     long fail_at;        // the number of the call that fails; 0: none
     _Atomic int comms, groups;
     int initialised, finalized;
+    int tag;                  // of the last MPI_Comm_create_group
+    _Atomic bool duplicating; // an MPI_Comm_idup is under way
     _Atomic long late_calls;  // that may not follow MPI_Finalize
     _Atomic int hangs;        // requests are never done
     void *_Atomic shared;     // where MPI_Ibcast or MPI_Comm_idup writes to

@@ -23,14 +23,14 @@
 #include "comm/nccl.def"
 #undef SYMBOL
 
-enum { RANKS = 4, ROOM = 1 << 16, OPS = 64, INVALID = 4 };
+enum { RANKS = 4, ROOM = 1 << 16, OPS = 64, POLLS = 2, INVALID = 4 };
 
 struct box {
     _Atomic unsigned posted, taken;
     char data[ROOM];
 };
 
-// What the ranks share.
+// The memory that the ranks share.
 struct world {
     _Atomic int came;
     _Atomic unsigned posted[RANKS], taken[RANKS];
@@ -41,15 +41,17 @@ struct world {
 struct fake_comm {
     struct world *world;
     int rank, size;
-    unsigned posted;  // collective operations so far
-    _Atomic bool aborted;
+    unsigned posted;         // collective operations so far
+    _Atomic int unfinished;  // polls until the last call is done
+    _Atomic bool ended;      // by an abort or by its destruction
     void *context;
     struct fake_comm *next;
 };
 
-// Those that were aborted: host functions may still look at them.
-static struct fake_comm *aborted;
-static pthread_mutex_t aborted_lock = PTHREAD_MUTEX_INITIALIZER;
+// Communicators that have ended stay: host functions look at them, and a later
+// call for one of them is counted as a misuse.
+static struct fake_comm *graveyard;
+static pthread_mutex_t graveyard_lock = PTHREAD_MUTEX_INITIALIZER;
 
 struct fake_op {
     enum comm_kind kind;
@@ -60,7 +62,7 @@ struct fake_op {
     unsigned number;
 };
 
-// What one host function does.
+// The operations of a host function.
 struct job {
     struct fake_comm *comm;
     void *stream;
@@ -70,6 +72,7 @@ struct job {
 
 static _Thread_local struct job *jobs[RANKS];
 static _Thread_local int depth, failed;
+static _Thread_local bool inits;  // the group makes communicators
 
 // --- Control -----------------------------------------------------------------
 
@@ -130,9 +133,11 @@ static void *current(void)
 #endif
 }
 
-static void check_current(const struct fake_comm *comm)
+// Counts a call that NCCL forbids: for a communicator that has ended, with
+// another current context, or before the last call is done.
+static void check_use(const struct fake_comm *comm)
 {
-    if (current() != comm->context)
+    if (comm->ended || current() != comm->context || comm->unfinished > 0)
         control.misuses++;
 }
 
@@ -169,7 +174,7 @@ static bool wait_for(const struct fake_comm *comm, const _Atomic unsigned *word,
                      unsigned least)
 {
     while (*word < least) {
-        if (comm->aborted)
+        if (comm->ended)
             return false;
         sched_yield();
     }
@@ -269,17 +274,28 @@ int ncclGroupStart(void)
 int ncclGroupEnd(void)
 {
     int result = injected(__func__);
+    bool began = inits;
+    void (*in_group)(void) = control.in_group;
+    control.in_group = NULL;
+    if (in_group)
+        in_group();
     depth -= depth > 0;
     for (int i = 0; i < RANKS && depth == 0; i++) {
+        if (jobs[i]) {
+            control.misuses += jobs[i]->comm->ended;
+            jobs[i]->comm->unfinished = POLLS * (result == 0);
+            began = true;
+        }
         if (jobs[i] && result == 0)
             launch(jobs[i]->stream, do_job, jobs[i]);
         else
             free(jobs[i]);
         jobs[i] = NULL;
     }
+    inits = false;
     result = result ? result : failed;
     failed = 0;
-    return result;
+    return result == 0 && began ? NCCL_IN_PROGRESS : result;
 }
 
 static int add(const char *name, void *handle, void *stream, struct fake_op op)
@@ -288,7 +304,7 @@ static int add(const char *name, void *handle, void *stream, struct fake_op op)
     int result = injected(name);
     if (result != 0)
         return result;
-    check_current(comm);
+    check_use(comm);
     struct job *job = jobs[comm->rank];
     if (!job) {
         job = jobs[comm->rank] = calloc(1, sizeof *job);
@@ -395,11 +411,12 @@ int ncclCommInitRankConfig(void **out_comm, int size, struct nccl_id id,
     comm->rank = rank;
     comm->size = size;
     comm->context = current();
-    // Whoever comes last takes the name away.
+    // The rank that comes last takes the name away.
     if (++comm->world->came == size)
         shm_unlink(id.bytes);
     *out_comm = comm;
     control.comms++;
+    inits = depth > 0;
     return NCCL_IN_PROGRESS;
 }
 
@@ -407,31 +424,38 @@ int ncclCommGetAsyncError(void *handle, int *out_result)
 {
     struct fake_comm *comm = handle;
     int result = injected(__func__);
-    *out_result = control.async_error              ? control.async_error
-                  : comm->world->came < comm->size ? NCCL_IN_PROGRESS
-                                                   : 0;
+    control.misuses += comm->ended;
+    bool waits = comm->unfinished > 0 || comm->world->came < comm->size;
+    comm->unfinished -= comm->unfinished > 0;
+    *out_result = control.async_error ? control.async_error
+                  : waits             ? NCCL_IN_PROGRESS
+                                      : 0;
     return result;
+}
+
+static void end(struct fake_comm *comm)
+{
+    control.misuses += comm->ended;
+    pthread_mutex_lock(&graveyard_lock);
+    comm->next = graveyard;
+    graveyard = comm;
+    pthread_mutex_unlock(&graveyard_lock);
+    comm->ended = true;
+    control.comms--;
 }
 
 int ncclCommAbort(void *handle)
 {
-    struct fake_comm *comm = handle;
-    pthread_mutex_lock(&aborted_lock);
-    comm->next = aborted;
-    aborted = comm;
-    pthread_mutex_unlock(&aborted_lock);
-    comm->aborted = true;
-    control.comms--;
+    end(handle);
     return injected(__func__);
 }
 
 int ncclCommDestroy(void *handle)
 {
     struct fake_comm *comm = handle;
-    check_current(comm);
+    check_use(comm);
+    end(comm);
     munmap(comm->world, sizeof *comm->world);
-    free(comm);
-    control.comms--;
     return injected(__func__);
 }
 

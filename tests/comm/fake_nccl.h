@@ -1,15 +1,17 @@
-// What tests tell the fake of NCCL.
+// Tests control the fake of NCCL by this struct, also while a thread of the
+// library polls.
 #pragma once
 
 struct fake_nccl_control {
     char fail_name[40];     // "": any function
-    unsigned long fail_at;  // the number of the call that fails; 0: none
+    _Atomic unsigned long
+        fail_at;  // the number of the call that fails; 0: none
     int fail_code;
-    unsigned long calls;  // of such functions so far
-    int async_error;      // of all communicators; 0: none
-    int comms;            // that are alive
-    int misuses;          // calls with another context than the
-                          // communicator's
+    _Atomic unsigned long calls;  // of such functions so far
+    _Atomic int async_error;      // of all communicators; 0: none
+    void (*in_group)(void);  // NULL, or called once by ncclGroupEnd
+    _Atomic int comms;       // that are alive
+    _Atomic int misuses;     // calls that NCCL forbids
 };
 
 // Found by dlsym.

@@ -68,8 +68,10 @@ static rnl_status enqueue_all(void)
 static rnl_status scenario(const rnl_comm_options *options)
 {
     rnl_status status = rnl_comm_create(context, options, &comm);
-    if (status != RNL_OK)
+    if (status != RNL_OK) {
+        assert_int_equal(fake_mpi.comms, 0);
         return status;
+    }
     status = enqueue_all();
     rnl_status later = let_go();
     return status ? status : later;
@@ -111,6 +113,35 @@ RNL_TEST(every_call_of_mpi_may_fail)
 RNL_TEST(every_call_of_mpi_may_fail_for_ranks_that_meet)
 {
     sweep(RNL_COMM_OPTIONS(.size = 1, .file = "alone"));
+}
+
+// MPI_Comm_create_group knows no limit.
+RNL_TEST(the_creation_of_a_group_ends_at_the_time_limit)
+{
+    open_device();
+    fake_mpi.hangs = 1;
+    expect_refused(rnl_comm_create(context,
+                                   RNL_COMM_OPTIONS(.size = 1, .file = "alone",
+                                                    .timeout_ns = SECOND / 50),
+                                   &comm),
+                   RNL_ERROR_TIMED_OUT, "(MPI_Comm_create_group)");
+    fake_mpi.hangs = 0;
+    close_device();
+}
+
+// MPI tells creations by several threads apart by their tags.
+RNL_TEST(each_creation_of_a_group_has_its_own_tag)
+{
+    open_device();
+    int before = -1;
+    for (int i = 0; i < 3; i++) {
+        expect_ok(rnl_comm_create(
+            context, RNL_COMM_OPTIONS(.size = 1, .file = "alone"), &comm));
+        assert_int_not_equal(fake_mpi.tag, before);
+        before = fake_mpi.tag;
+        expect_ok(rnl_comm_release(comm));
+    }
+    close_device();
 }
 
 RNL_TEST(the_failure_of_a_call_has_the_words_of_mpi)

@@ -5,9 +5,11 @@
 #include <runnel/comm.h>
 
 #include <dlfcn.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "fake_nccl.h"
@@ -275,6 +277,84 @@ RNL_TEST(an_abort_ends_an_operation_of_a_gpu)
     end_all();
 }
 
+// Ends communicator 0 between the calls of a group.
+static void end_in_a_group(rnl_status end(rnl_comm))
+{
+    begin_all(NULL);
+    expect_ok(rnl_comm_group_begin());
+    expect_ok(reduce(0, RNL_REDUCE_SUM));
+    expect_ok(reduce(1, RNL_REDUCE_SUM));
+    expect_ok(end(comms[0]));
+    expect_refused(rnl_comm_group_end(), RNL_ERROR_INVALID_STATE,
+                   "all-reduce of rank 0 of 2: the communicator was aborted "
+                   "or released");
+    for (int i = 0; i < 2; i++)
+        expect_ok(rnl_stream_synchronize(streams[i], RNL_FOREVER));
+    assert_int_equal(control->comms, 0);
+}
+
+RNL_TEST(an_abort_in_a_group_refuses_the_group)
+{
+    end_in_a_group(rnl_comm_abort);
+    end_all();
+}
+
+RNL_TEST(a_release_in_a_group_refuses_the_group)
+{
+    end_in_a_group(rnl_comm_release);
+    comms[0] = NULL;
+    end_all();
+}
+
+// The fake's calls for a group are done after some polls of each communicator,
+// and a call before that is a misuse.
+RNL_TEST(each_communicator_of_a_group_is_waited_for)
+{
+    begin_all(NULL);
+    for (int round = 0; round < 3; round++) {
+        expect_ok(rnl_comm_group_begin());
+        expect_ok(reduce(1, RNL_REDUCE_SUM));
+        expect_ok(reduce(0, RNL_REDUCE_SUM));
+        expect_ok(rnl_comm_group_end());
+        assert_int_equal(control->misuses, 0);
+    }
+    end_all();
+}
+
+static pthread_t aborter;
+
+static void *abort_first(void *unused)
+{
+    expect_ok(rnl_comm_abort(comms[0]));
+    return unused;
+}
+
+// Gives the thread some time for the abort, which it must not use.
+static void begin_abort(void)
+{
+    rnl_comm_info info = {.struct_size = sizeof info};
+    assert_int_equal(pthread_create(&aborter, NULL, abort_first, NULL), 0);
+    while (!info.aborted)
+        expect_ok(rnl_comm_get_info(comms[0], &info));
+    for (int i = 0; i < 50 && control->comms == 2; i++)
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+}
+
+RNL_TEST(an_abort_waits_for_the_calls_of_a_group)
+{
+    begin_all(NULL);
+    control->in_group = begin_abort;
+    expect_ok(rnl_comm_group_begin());
+    expect_ok(reduce(1, RNL_REDUCE_SUM));
+    expect_ok(reduce(0, RNL_REDUCE_SUM));
+    expect_refused(rnl_comm_group_end(), RNL_ERROR_INVALID_STATE,
+                   "the communicator was aborted");
+    pthread_join(aborter, NULL);
+    for (int i = 0; i < 2; i++)
+        expect_ok(rnl_stream_synchronize(streams[i], RNL_FOREVER));
+    end_all();
+}
+
 RNL_TEST(an_error_that_the_engine_tells_later_fails_the_stream)
 {
     begin_all(NULL);
@@ -324,8 +404,8 @@ RNL_TEST(every_call_of_the_engine_may_fail)
         control->fail_code = 3;  // ncclInternalError
         failures += scenario() != RNL_OK;
         control->fail_at = 0;
-        assert_true(control->comms >= 0);
-        control->comms = 0;
+        assert_int_equal(control->comms, 0);
+        assert_int_equal(control->misuses, 0);
     }
     assert_true(failures >= 6);
     expect_ok(scenario());
