@@ -39,6 +39,8 @@ static inline void lock_set_rank(struct lock *lock, enum lock_rank rank)
 
 // By this thread. For ASSERT: only builds with RUNNEL_CHECKS know.
 bool lock_is_held(const struct lock *lock);
+// Any lock but that of a batch: the null backend, which only tests open, runs
+// host functions while a batch is submitted.
 bool lock_any_is_held(void);
 
 // Between two looks at what another thread is about to do.
