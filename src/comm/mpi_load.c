@@ -163,9 +163,12 @@ static void finalize(int status, void *unused)
     if (owner != getpid() || mpi_is_over())
         return;
     await_releases();
-    if (given_up &&
-        pthread_create(&thread, NULL, end_process, (void *)(intptr_t)status))
-        return;
+    if (given_up) {
+        if (pthread_create(&thread, NULL, end_process,
+                           (void *)(intptr_t)status))
+            return;
+        pthread_detach(thread);
+    }
     pthread_mutex_lock(&end_lock);
     mpi.finalize();
     ended = true;
