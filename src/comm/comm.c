@@ -19,7 +19,7 @@ static rnl_status find_engine(rnl_context context,
     *out_engine = strcmp(info.api, "cpu") == 0   ? &mpi_engine
                   : strcmp(info.api, "hip") == 0 ? &rccl_engine
                                                  : &nccl_engine;
-    return (*out_engine)->load();
+    return (*out_engine)->load(*out_engine);
 }
 
 // --- Creation ----------------------------------------------------------------
@@ -168,7 +168,7 @@ rnl_status rnl_comm_get_info(rnl_comm handle, rnl_comm_info *out_info)
         .rank = comm->rank,
         .size = comm->size,
         .engine = comm->engine->name,
-        .engine_version = comm->engine->version(),
+        .engine_version = comm->engine->version,
         .label = comm->label,
         .timeout_ns = comm->timeout_ns,
         .aborted = comm->aborted,

@@ -40,7 +40,6 @@ struct comm_op {
     rnl_reduction reduction;
     size_t count;
     size_t send_offset, receive_offset;
-    uint64_t comm;  // its number
 };
 
 // With where it is enqueued.
@@ -55,6 +54,7 @@ struct comm_work {
 // "all-reduce of rank 0 of 2" or "send of rank 0 of 2 to rank 1".
 void op_describe(const struct comm *comm, const struct comm_op *op, char *text,
                  size_t size);
+const char *op_name(enum comm_kind kind);  // "all-reduce"
 bool op_reduces(enum comm_kind kind);
 
 // --- Engines -----------------------------------------------------------------
@@ -69,8 +69,10 @@ struct membership {
 
 struct engine {
     const char *name;
+    const char *version;  // the engine's words, once it is loaded
+    struct nccl *family;  // of the engines NCCL and RCCL
     // Finds the engine once; reports why there is none.
-    rnl_status (*load)(void);
+    rnl_status (*load)(const struct engine *engine);
     // Fills in rank, size and the engine's own fields.
     rnl_status (*create)(struct comm *comm, const struct membership *members);
     // NULL: a process is one rank.
@@ -86,7 +88,6 @@ struct engine {
     void (*release)(struct comm *comm);
     // Nothing pins it any more: ends with comm_delete. NULL: that at once.
     void (*finish)(struct comm *comm);
-    const char *(*version)(void);
 };
 
 extern const struct engine mpi_engine, nccl_engine, rccl_engine;
@@ -141,8 +142,8 @@ rnl_comm comm_publish(struct comm *comm);
 struct comm *comm_find(rnl_comm handle, const char *function,
                        rnl_status *out_status);
 
-// The same for an operation: also of a handle that was released meanwhile.
-struct comm *comm_pin(uint64_t number);
+// Pins a communicator that is pinned already once more.
+struct comm *comm_pin(struct comm *comm);
 void comm_unpin(struct comm *comm);
 void comm_delete(struct comm *comm);
 

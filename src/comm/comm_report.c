@@ -45,6 +45,15 @@ rnl_status read_options(void *options, size_t size, const void *given,
     return RNL_OK;
 }
 
+const char *op_name(enum comm_kind kind)
+{
+    static const char *const names[] = {
+        "all-reduce", "broadcast", "reduce-scatter",
+        "all-gather", "send",      "receive",
+    };
+    return names[kind];
+}
+
 bool op_reduces(enum comm_kind kind)
 {
     return kind == OP_ALL_REDUCE || kind == OP_REDUCE_SCATTER;
@@ -53,16 +62,12 @@ bool op_reduces(enum comm_kind kind)
 void op_describe(const struct comm *comm, const struct comm_op *op, char *text,
                  size_t size)
 {
-    static const char *const names[] = {
-        "all-reduce", "broadcast", "reduce-scatter",
-        "all-gather", "send",      "receive",
-    };
     static const char *const joints[] = {"", " from root", "",
                                          "", " to rank",   " from rank"};
     char peer[32] = "";
     if (joints[op->kind][0])
         snprintf(peer, sizeof peer, "%s %d", joints[op->kind], op->peer);
-    snprintf(text, size, "%s of rank %d of %d%s%s%s%s", names[op->kind],
+    snprintf(text, size, "%s of rank %d of %d%s%s%s%s", op_name(op->kind),
              comm->rank, comm->size, peer, comm->label[0] ? " in '" : "",
              comm->label, comm->label[0] ? "'" : "");
 }

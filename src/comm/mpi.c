@@ -108,7 +108,7 @@ static void *parent_of(const struct membership *members)
                : *(void *const *)members->mpi_comm;
 }
 
-// --- Of ranks that meet ------------------------------------------------------
+// --- Creation by ranks that meet ---------------------------------------------
 
 // The bytes that ranks give each other.
 struct seat {
@@ -261,7 +261,7 @@ static rnl_status create(struct comm *comm, const struct membership *members)
 rnl_status mpi_find_rank(const struct membership *members, int *out_rank,
                          int *out_size)
 {
-    rnl_status status = mpi_load();
+    rnl_status status = mpi_load(&mpi_engine);
     if (status != RNL_OK)
         return status;
     int code = mpi.rank(parent_of(members), out_rank);
@@ -301,6 +301,7 @@ static void abort_comm(struct comm *comm)
 
 const struct engine mpi_engine = {
     .name = "mpi",
+    .version = mpi_version,
     .load = mpi_load,
     .create = create,
     .check = mpi_check,
@@ -308,5 +309,4 @@ const struct engine mpi_engine = {
     .abort = abort_comm,
     .release = comm_unpin,
     .finish = finish,
-    .version = mpi_version,
 };

@@ -25,8 +25,8 @@ extern struct mpi_constants mpi_constants;
 #define MPI_LEVEL_MULTIPLE 3  // MPI_THREAD_MULTIPLE, of both families
 
 // Finds the library and initialises MPI, once.
-rnl_status mpi_load(void);
-const char *mpi_version(void);
+rnl_status mpi_load(const struct engine *engine);
+extern char mpi_version[];  // once it is loaded
 // Some rank may never come: the process does not wait for MPI_Finalize at exit.
 void mpi_give_up(void);
 extern _Atomic int mpi_releases;  // communicators that end behind their work

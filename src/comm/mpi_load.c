@@ -22,7 +22,7 @@ static _Atomic bool given_up, ended;
 static pthread_mutex_t end_lock = PTHREAD_MUTEX_INITIALIZER;
 _Atomic int mpi_releases;
 static pid_t owner;
-static char version[VERSION_SIZE];
+char mpi_version[VERSION_SIZE];
 
 // --- The library -------------------------------------------------------------
 
@@ -99,10 +99,10 @@ static const struct {
 static rnl_status fill_constants(void *library)
 {
     bool open_mpi = dlsym(library, "ompi_mpi_comm_world");
-    if (!open_mpi && !strstr(version, "MPICH"))
+    if (!open_mpi && !strstr(mpi_version, "MPICH"))
         return report(RNL_ERROR_UNSUPPORTED, "rnl_comm_create", "context",
                       "the library of MPI is neither Open MPI nor MPICH: %.80s",
-                      version);
+                      mpi_version);
     mpi_constants.handles_are_ints = !open_mpi;
     mpi_constants.error_truncate = open_mpi ? 15 : 14;
     mpi_constants.in_place = (void *)(intptr_t)(open_mpi ? 1 : -1);
@@ -211,7 +211,7 @@ static rnl_status load_locked(void)
         rnl_status status = fill_functions(library);
         if (status != RNL_OK)
             return status;
-        mpi.version(version, &length);
+        mpi.version(mpi_version, &length);
         if ((status = fill_constants(library)))
             return status;
         loaded = true;
@@ -226,17 +226,13 @@ static rnl_status load_locked(void)
     return status;
 }
 
-rnl_status mpi_load(void)
+rnl_status mpi_load(const struct engine *engine)
 {
+    (void)engine;
     pthread_mutex_lock(&lock);
     rnl_status status = load_locked();
     pthread_mutex_unlock(&lock);
     return status;
-}
-
-const char *mpi_version(void)
-{
-    return version;
 }
 
 void mpi_error(int code, char *text, size_t size)

@@ -349,9 +349,6 @@ static rnl_status submit(struct comm_launch *launch, rnl_stream stream,
 
 static rnl_status enqueue_single(const struct comm_work *work)
 {
-    static const char *const labels[] = {"all-reduce",     "broadcast",
-                                         "reduce-scatter", "all-gather",
-                                         "send",           "receive"};
     struct step step;
     rnl_arg arguments[ARGUMENTS_SINGLE];
     struct comm_launch launch = {.argument_count = 1,
@@ -362,7 +359,7 @@ static rnl_status enqueue_single(const struct comm_work *work)
     while (launch.argument_count < ARGUMENTS_SINGLE)
         arguments[launch.argument_count++] = rnl_arg_of_pointer(NULL);
     return submit(&launch, work->stream, work->comm->mpi.run[launch.prompt],
-                  labels[work->op.kind]);
+                  op_name(work->op.kind));
 }
 
 static rnl_status launch_group(struct comm_launch *launch,

@@ -404,45 +404,19 @@ static void release(struct comm *comm)
     comm_unpin(comm);
 }
 
-static rnl_status load_nccl(void)
-{
-    return nccl_load(&nccl);
-}
+#define ENGINE(its_name, its_family)  \
+    {                                 \
+        .name = its_name,             \
+        .version = its_family.version,\
+        .family = &its_family,        \
+        .load = nccl_load,            \
+        .create = create,             \
+        .create_all = create_all,     \
+        .check = check,               \
+        .enqueue = enqueue,           \
+        .abort = abort_comm,          \
+        .release = release,           \
+    }
 
-static rnl_status load_rccl(void)
-{
-    return nccl_load(&rccl);
-}
-
-static const char *nccl_version(void)
-{
-    return nccl.version;
-}
-
-static const char *rccl_version(void)
-{
-    return rccl.version;
-}
-
-const struct engine nccl_engine = {
-    .name = "nccl",
-    .load = load_nccl,
-    .create = create,
-    .create_all = create_all,
-    .check = check,
-    .enqueue = enqueue,
-    .abort = abort_comm,
-    .release = release,
-    .version = nccl_version,
-};
-const struct engine rccl_engine = {
-    .name = "rccl",
-    .load = load_rccl,
-    .create = create,
-    .create_all = create_all,
-    .check = check,
-    .enqueue = enqueue,
-    .abort = abort_comm,
-    .release = release,
-    .version = rccl_version,
-};
+const struct engine nccl_engine = ENGINE("nccl", nccl);
+const struct engine rccl_engine = ENGINE("rccl", rccl);

@@ -42,7 +42,7 @@ struct nccl {
 extern struct nccl nccl, rccl;
 
 struct nccl *nccl_of(const struct comm *comm);
-rnl_status nccl_load(struct nccl *family);
+rnl_status nccl_load(const struct engine *engine);
 
 // Makes the communicator's device current, as NCCL's calls need; `before` is
 // for nccl_leave.

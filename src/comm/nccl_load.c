@@ -36,7 +36,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 struct nccl *nccl_of(const struct comm *comm)
 {
-    return comm->engine == &rccl_engine ? &rccl : &nccl;
+    return comm->engine->family;
 }
 
 static rnl_status fill(struct nccl *family, void *library)
@@ -97,8 +97,9 @@ static rnl_status check_version(struct nccl *family)
                         family->name, family->version);
 }
 
-rnl_status nccl_load(struct nccl *family)
+rnl_status nccl_load(const struct engine *engine)
 {
+    struct nccl *family = engine->family;
     rnl_status status = RNL_OK;
     pthread_mutex_lock(&lock);
     if (!family->loaded) {

@@ -33,7 +33,7 @@ struct flight *flight_begin(const struct comm_work *work, const char *function)
                "there is no memory for an operation");
         return NULL;
     }
-    flight->comm = comm_pin(work->op.comm);
+    flight->comm = comm_pin(work->comm);
     flight->op = work->op;
     flight->stream = work->stream;
     rnl_stream_retain(work->stream);
@@ -130,7 +130,7 @@ static struct comm *look_locked(struct flight **out_done)
             flight->next = *out_done;
             *out_done = flight;
         } else if (is_lost(flight)) {
-            return comm_pin(flight->comm->number);
+            return comm_pin(flight->comm);
         } else {
             link = &flight->next;
         }

@@ -155,7 +155,6 @@ static rnl_status check(struct comm_work *work, const rnl_comm_data *given,
     op->count = data.count;
     op->send_offset = data.send_offset;
     op->receive_offset = data.receive_offset;
-    op->comm = work->comm->number;
     work->send = data.send;
     work->receive = data.receive;
     if ((status = check_numbers(work, function)) ||

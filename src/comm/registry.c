@@ -122,12 +122,10 @@ struct comm *comm_find(rnl_comm handle, const char *function,
     return usable ? comm : NULL;
 }
 
-struct comm *comm_pin(uint64_t number)
+struct comm *comm_pin(struct comm *comm)
 {
     pthread_mutex_lock(&lock);
-    struct comm *comm = find_locked(number);
-    if (comm)
-        comm->pins++;
+    comm->pins++;
     pthread_mutex_unlock(&lock);
     return comm;
 }
