@@ -8,7 +8,7 @@
 execute_process(COMMAND ${PROGRAM} help ${COMMAND}
     OUTPUT_VARIABLE page COMMAND_ERROR_IS_FATAL ANY)
 
-# What troff would take for something else.
+# Characters that troff would take for commands.
 string(REPLACE "\\" "\\e" page "${page}")
 string(REPLACE "-" "\\-" page "${page}")
 string(REGEX REPLACE "(\n *)([.'])" "\\1\\\\&\\2" page "${page}")

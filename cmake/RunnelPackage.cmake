@@ -78,7 +78,7 @@ endif()
 set(CPACK_DEBIAN_TOOLS_PACKAGE_SHLIBDEPS OFF)
 set(CPACK_DEBIAN_LIBRARY_PACKAGE_RECOMMENDS "runnel-tools (${same_version})")
 
-# What programs that are linked with the library depend on: a version that has their
+# The dependency of programs that are linked with the library: a version that has their
 # functions, and none that has another soname.
 math(EXPR next_minor "${PROJECT_VERSION_MINOR} + 1")
 set(next_soname ${PROJECT_VERSION_MAJOR}.${next_minor})

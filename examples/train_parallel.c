@@ -14,7 +14,7 @@
 
 enum { SAMPLES = 1024, STEPS = 300 };
 
-// One thread adds up its part: the sum is the same in each run.
+// A single thread adds up the samples, so that each run has the same sum.
 static const char source[] =
     "extern \"C\" __global__\n"
     "void gradient(float *sums, const float *model, int first, int count,\n"

@@ -47,7 +47,7 @@ def wrong_versions(folder):
                    f"include/runnel/version.h {want}")
 
 
-# What describes a build: each part of the tree is chosen there, or left out.
+# Files that describe a build: each chooses or leaves out each part of the tree.
 BUILDS = ("conda/recipe.yaml", "conan/conanfile.py", "vcpkg/runnel/portfile.cmake",
           "spack/packages/runnel/package.py")
 # Parts that are wanted unless something else is said.

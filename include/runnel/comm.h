@@ -215,8 +215,9 @@ RNL_API rnl_status rnl_enqueue_receive(rnl_stream stream, rnl_comm comm,
 
 // Begins a group: operations that the calling thread enqueues are checked, and
 // begin together once the group ends, so that none waits for another one to be
-// done first. Those of one communicator go to one stream. A thread has one
-// group at a time (RNL_ERROR_INVALID_STATE). Stands for ncclGroupStart.
+// done first. The operations of one communicator go to one stream. A thread has
+// a single group at a time (RNL_ERROR_INVALID_STATE). Stands for
+// ncclGroupStart.
 RNL_API rnl_status rnl_comm_group_begin(void);
 
 // Enqueues the group's operations, on their streams and in their order. If one

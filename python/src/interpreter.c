@@ -42,7 +42,7 @@ bool host_call_begin(struct host_call_scope *out)
     return open;
 }
 
-// What a process that ends by the pending exception returns. PyErr_Print would
+// The exit code of a process that ends by the pending exception. PyErr_Print would
 // end the interpreter on SystemExit, which works on its own threads alone.
 static int exit_code(void)
 {
@@ -160,8 +160,8 @@ static bool call_at_exit(PyObject *module)
     return result;
 }
 
-// The types are those of one interpreter, the main one, and an object of one
-// must not meet another's. The others may end before work that needs them.
+// The types belong to the main interpreter: objects of two interpreters must not
+// meet, and a sub-interpreter may end before work that needs its objects.
 bool interpreter_take(PyObject *module)
 {
     static atomic_flag taken = ATOMIC_FLAG_INIT;

@@ -33,7 +33,7 @@ bool launch_register(void)
     return files && instruction_name && stream_name;
 }
 
-// One call, as another thread may keep the same name at the same time.
+// By setdefault, because another thread may keep the same name at that time.
 static const char *keep_name(PyObject *name)
 {
     PyObject *kept = PyObject_CallMethod(files, "setdefault", "OO", name, name);

@@ -117,8 +117,8 @@ static PyObject *copy_and_wait(rnl_stream stream, struct end *to,
     return none_or_error(status);
 }
 
-// One keeper has both ends, and is there before the copy: nothing that fails
-// behind the copy may let go of its memory.
+// A single keeper has both ends and is made before the copy: a failure behind the
+// copy must not let go of the memory that is copied.
 static PyObject *enqueue_copy(rnl_stream stream, struct end *to,
                               struct end *from, size_t size)
 {

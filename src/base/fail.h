@@ -44,7 +44,7 @@ extern _Thread_local struct thread_state thread_state
 // First statement of every public call that no callback may make.
 #define ENTER() enter_call(__func__)
 
-// The same of calls that release: some callbacks may make them.
+// The first statement of calls that release, which some callbacks may make.
 #define ENTER_RELEASE() enter_release(__func__)
 
 rnl_status enter_first_or_refuse(const char *function);
@@ -76,9 +76,9 @@ static inline void callback_end(void)
     thread_state.callback_depth--;
 }
 
-// The same around a host function, a destroy function or a deleter, which may
-// release objects and may wait: the thread holds no lock. The end gets what
-// the begin returned.
+// callback_begin and callback_end for a host function, a destroy function or a
+// deleter, which may release objects and may wait: the thread holds no lock.
+// The end gets the result of the begin.
 const char *releasing_callback_begin(void);
 void releasing_callback_end(const char *function);
 

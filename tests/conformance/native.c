@@ -188,7 +188,7 @@ RNL_TEST(a_native_function_keeps_the_buffers_that_others_write_to)
     suite_need(RNL_FEATURE_NATIVE_FUNCTIONS);
     assert_false(buffer_ends(1));
     assert_true(buffer_ends(0));
-    // What is kept for good is no leak of this test.
+    // Memory that is kept for good is no leak of this test.
     quick_exit(0);
 }
 

@@ -5,7 +5,7 @@
 #include <sched.h>
 #include <stdatomic.h>
 
-// What a callback owns, and the first status that was not RNL_OK.
+// The objects that a callback owns, and the first status that was not RNL_OK.
 static struct {
     rnl_context context;
     rnl_stream stream, batched;
@@ -56,7 +56,7 @@ static void own_objects(rnl_context context)
         context, RNL_EVENT_OPTIONS(.promise = true), &owned.promise));
     expect_ok(rnl_buffer_create(context, 64, NULL, &owned.buffer));
     expect_ok(rnl_buffer_slice(owned.buffer, 16, 16, &owned.slice));
-    // What was collected is submitted by the release of the stream.
+    // The release of the stream submits the work that it collected.
     expect_ok(rnl_enqueue_fill(owned.batched, owned.buffer, 0, 64, 1, 4));
     if (rnl_context_supports(context, RNL_FEATURE_COMPILE, NULL) == RNL_OK) {
         expect_ok(rnl_module_compile(
@@ -70,7 +70,7 @@ static void own_objects(rnl_context context)
     }
 }
 
-// What the callbacks owned was released once.
+// The callback released each of its objects once.
 static void expect_released(void)
 {
     while (atomic_load(&owned.calls) == 0)
@@ -112,7 +112,7 @@ RNL_TEST(a_host_function_releases_what_it_owns)
     expect_released();
 }
 
-// It has the last references to its own stream and context.
+// The function has the last references to its own stream and context.
 RNL_TEST(a_host_function_releases_the_stream_that_runs_it)
 {
     own_objects(suite_open(NULL));

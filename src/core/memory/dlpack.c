@@ -131,7 +131,7 @@ static rnl_status check_strides(const struct dlpack_tensor *tensor)
     return RNL_OK;
 }
 
-// As C aligns numbers of that size: complex ones as their parts.
+// Numbers are aligned as in C, complex numbers like their parts.
 static rnl_status check_alignment(const void *data, unsigned bits,
                                   const char *parameter)
 {
