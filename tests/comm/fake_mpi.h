@@ -8,7 +8,7 @@ struct fake_mpi {
     _Atomic long calls;  // so far
     long fail_at;        // the number of the call that fails; 0: none
     _Atomic int comms, groups;
-    int initialised, finalized;
+    _Atomic int initialised, finalized;
     int tag;                  // of the last MPI_Comm_create_group
     _Atomic bool duplicating; // an MPI_Comm_idup is under way
     _Atomic long late_calls;  // that may not follow MPI_Finalize
