@@ -276,6 +276,8 @@ RNL_TEST(memory_is_released_while_a_stream_waits)
     rnl_buffer other;
     rnl_stream stream;
     open_all();
+    // Else the fill could overwrite what the other stream writes.
+    assert_ok(rnl_stream_synchronize(all.stream, RNL_FOREVER));
     assert_ok(rnl_stream_create(all.context, NULL, &stream));
     assert_ok(rnl_buffer_create(all.context, SIZE, NULL, &other));
     assert_ok(rnl_enqueue_wait_value32(all.stream, all.buffer, 0, 2,

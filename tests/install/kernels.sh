@@ -5,6 +5,17 @@
 set -eu
 cmake=$1 generator=$2 cc=$3 cxx=$4 prefix=$5 source=$6 folder=$7
 
+# told WORDS: fails, and shows the log, unless the log has them. CMake breaks the
+# lines of its messages at a width, so that line ends count as blanks.
+told()
+{
+    tr -s ' \n' ' ' <"$folder/log" | grep -qe "$1" || {
+        cat "$folder/log" >&2
+        echo "'$1' was not told" >&2
+        exit 1
+    }
+}
+
 test -s "$prefix/share/runnel/abi.json"
 rm -rf "$folder"
 mkdir -p "$folder"
@@ -28,7 +39,7 @@ if RUNNEL_CC=/absent RUNNEL_CACHE_DISABLE=1 "$folder/build/with_source" source \
     echo "source compiled without a compiler" >&2
     exit 1
 fi
-grep -q '/absent' "$folder/log"
+told '/absent'
 
 # As C++, too; and processors that are named stay in the user's order.
 embedded=$folder/build/runnel_kernels/with_both
@@ -46,15 +57,15 @@ if "$folder/build/with_object" object 2>"$folder/log"; then
     echo "the changed header was not compiled" >&2
     exit 1
 fi
-grep -q 'a result is wrong' "$folder/log"
+told 'a result is wrong'
 
 echo '#define FACTOR ,' >"$folder/a project/kernels/factor.h"
 if "$cmake" --build "$folder/build" >"$folder/log" 2>&1; then
     echo "a kernel with an error was built" >&2
     exit 1
 fi
-grep -q 'scale.cu:8' "$folder/log"
-tr -s ' \n' ' ' <"$folder/log" | grep -q 'does not compile for x86-64'
+told 'scale.cu:8'
+told 'does not compile for x86-64'
 
 # Text ends at its first zero.
 printf '// \0' >"$folder/zero.cu"
@@ -64,7 +75,7 @@ if "$cmake" "-DOUTPUT=$folder/zero.c" -DNAME=zero "-DFILE=$folder/zero.cu" \
     echo "a source with a zero byte was embedded" >&2
     exit 1
 fi
-grep -q 'zero.cu is not a text file' "$folder/log"
+told 'zero.cu is not a text file'
 
 # An object may include what HEADERS does not name; embedded text may not.
 echo '#define FACTOR 3' >"$folder/a project/kernels/factor.h"
@@ -73,8 +84,7 @@ if "$cmake" --build "$folder/build" --target with_both >"$folder/log" 2>&1; then
     echo "text was embedded without its header" >&2
     exit 1
 fi
-tr -s ' \n' ' ' <"$folder/log" |
-    grep -q 'includes .*factor.h, which HEADERS does not name'
+told 'includes .*factor.h, which HEADERS does not name'
 
 # refused WORDS SENTENCE: what runnel_add_kernels says when it is misused.
 refused()
@@ -98,10 +108,7 @@ END
         echo "not refused: $1" >&2
         exit 1
     fi
-    tr -s ' \n' ' ' <"$folder/log" | grep -qe "$2" || {
-        cat "$folder/log" >&2
-        exit 1
-    }
+    told "$2"
 }
 scale=$source/kernels/kernels/scale.cu
 refused "absent $scale" "there is no target 'absent'"
