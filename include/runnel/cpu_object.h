@@ -201,6 +201,9 @@ typedef struct rnl_cpu_parameter {
                                    // blocks have one thread in x: a call is
                                    // best given 32 blocks of a row
 #define RNL_CPU_KERNEL_ROWS 16u    // … or a whole row of the grid
+#define RNL_CPU_KERNEL_SHORT 32u   // the work of a thread is bounded: it has no
+                                   // loops, waits for nothing and calls no
+                                   // function of unknown length
 
 #define RNL_CPU_REASON_SIZE 128u
 

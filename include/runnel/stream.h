@@ -111,8 +111,10 @@ RNL_API rnl_status rnl_stream_query(rnl_stream stream);
 // Blocks until all work submitted before the call is done, or `timeout_ns` has
 // passed: RNL_ERROR_TIMED_OUT leaves the stream as it was, and the message says
 // what the stream waits for (cpu: the whole chain of streams and promises, and
-// whether the chain is a circle). With RNL_FOREVER the calling thread may run
-// cpu kernels of the stream itself, which is faster than waking another thread.
+// whether the chain is a circle). The calling thread may run work of the cpu
+// itself, which is faster than waking another thread: any kernels of the stream
+// with RNL_FOREVER, else only small work whose time is bounded, such as kernels
+// without loops.
 // Returns the failure of the stream. Stands for cuStreamSynchronize.
 RNL_API rnl_status rnl_stream_synchronize(rnl_stream stream,
                                           uint64_t timeout_ns);

@@ -14,7 +14,7 @@ static uint64_t now(void)
 }
 
 // Python handles signals on its main thread alone, so other threads wait at one
-// go. A wait with a limit does not run kernels itself, which would last.
+// go. A wait with a limit only runs kernels itself whose time is bounded.
 bool wait_for(wait_fn wait, void *handle, uint64_t timeout_ns,
               rnl_status *out_status)
 {

@@ -332,6 +332,22 @@ bool kernel_calls_prelude(const struct kernel *kernel)
     return false;
 }
 
+static bool is_short_call(LLVMValueRef call)
+{
+    return is_index_call(call) || is_ignored_call(call) ||
+           (is_pure_call(call) && LLVMIsDeclaration(LLVMGetCalledValue(call)));
+}
+
+bool kernel_is_bounded(const struct kernel *kernel)
+{
+    for (unsigned i = 0; i < kernel->block_count; i++)
+        for (LLVMValueRef at = LLVMGetFirstInstruction(kernel->blocks[i].ir);
+             at; at = LLVMGetNextInstruction(at))
+            if (LLVMIsACallInst(at) && !is_short_call(at))
+                return false;
+    return kernel->loop_count == 0;
+}
+
 bool kernel_counts_votes(const struct kernel *kernel)
 {
     for (unsigned i = 0; i < kernel->barrier_count; i++) {

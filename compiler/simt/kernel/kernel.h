@@ -72,6 +72,7 @@ struct kernel {
     bool has_cluster_ops;
     bool has_shared;              // variables in shared memory
     bool waits;                   // for other threads, as the source says
+    bool bounded;                 // the work of a thread is, as the source says
     bool strides;                 // has interchanged grid-stride loops
     unsigned across;              // blocks per call of code whose lanes are
                                   // blocks; 0: no such code
@@ -95,6 +96,8 @@ bool kernel_read(struct kernel *kernel);
 int kernel_block_of(const struct kernel *kernel, LLVMValueRef instruction);
 // True if the kernel calls functions that ask for the index of their thread.
 bool kernel_calls_prelude(const struct kernel *kernel);
+// True if the kernel has no loops, and calls nothing of unknown length.
+bool kernel_is_bounded(const struct kernel *kernel);
 // True if the kernel has barriers that count votes.
 bool kernel_counts_votes(const struct kernel *kernel);
 

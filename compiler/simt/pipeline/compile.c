@@ -124,7 +124,8 @@ static unsigned flags_of(const struct kernel *kernel)
     return (kernel->waits ? RNL_CPU_KERNEL_WAITS : 0) |
            (kernel->strides ? RNL_CPU_KERNEL_STRIDES : 0) |
            (kernel->across ? RNL_CPU_KERNEL_ACROSS : 0) |
-           (kernel->across > 32 ? RNL_CPU_KERNEL_ROWS : 0);
+           (kernel->across > 32 ? RNL_CPU_KERNEL_ROWS : 0) |
+           (kernel->bounded ? RNL_CPU_KERNEL_SHORT : 0);
 }
 
 // Whether some kernel is refused, which is tier F's then.

@@ -126,8 +126,10 @@ static char *read_kernel(struct compilation *c, LLVMModuleRef module)
     struct kernel *kernel = c->kernel;
     (void)module;
     c->unread = *kernel;
-    if (kernel_read(kernel))
-        kernel->waits = kernel->barrier_count > 0 || kernel->has_warp_ops;
+    if (!kernel_read(kernel))
+        return NULL;
+    kernel->waits = kernel->barrier_count > 0 || kernel->has_warp_ops;
+    kernel->bounded = !kernel->waits && kernel_is_bounded(kernel);
     return NULL;
 }
 

@@ -124,6 +124,9 @@ void plan_cancel_locked(struct plan *plan);
 // True when a launch of the plan is small work: not worth waking a worker for.
 bool plan_is_small(const struct plan *plan);
 
+// True when, besides, the time of each of its steps is bounded.
+bool plan_is_short(const struct plan *plan);
+
 // A step that holds up the launch under way, whose queue is blocked and locked
 // by the caller; or NULL.
 const struct step *plan_waiting(const struct plan *plan);

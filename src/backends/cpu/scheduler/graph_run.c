@@ -652,6 +652,28 @@ bool plan_is_small(const struct plan *plan)
             atomic_load_explicit(&plan->brief, memory_order_relaxed));
 }
 
+static bool step_is_short(const struct step *step)
+{
+    if (step->kind == STEP_CALL || step->kind >= STEP_DECIDE)
+        return false;
+    if (step->kind != STEP_OPS && step->kind != STEP_RUN)
+        return true;
+    for (const struct op *op = step->node_params->ops; op; op = op->next)
+        if (!op_is_short(op))
+            return false;
+    return true;
+}
+
+bool plan_is_short(const struct plan *plan)
+{
+    if (plan->hosts > 0 || plan->count > SMALL_STEPS)
+        return false;
+    for (uint32_t i = 0; i < plan->count; i++)
+        if (!step_is_short(&plan->steps[i]))
+            return false;
+    return true;
+}
+
 const struct step *plan_waiting(const struct plan *plan)
 {
     const struct step *next = &plan->steps[plan->next];

@@ -50,6 +50,23 @@ bool op_is_small(const struct op *op)
     }
 }
 
+static bool kernel_is_short(const struct op_kernel *kernel)
+{
+    const struct cpu_function *function = function_native(kernel->function);
+    return !kernel->function->native_fn &&
+           function->kernel->flags & RNL_CPU_KERNEL_SHORT;
+}
+
+bool op_is_short(const struct op *op)
+{
+    if (op->kind == OP_KERNEL && !kernel_is_short(&op->kernel))
+        return false;
+    if (op->kind == OP_GRAPH)
+        return plan_is_short(op_plan(op));
+    // A deleter may take any time.
+    return op_is_small(op) && (op->kind != OP_RELEASE || op_calls_nobody(op));
+}
+
 // --- Kernels ---------------------------------------------------------------
 
 // A status that is no error of Runnel must look like neither error nor success.

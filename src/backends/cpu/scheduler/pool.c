@@ -495,7 +495,7 @@ static bool work_once(struct pool *pool)
         pool_notify(pool, false);
     else if (value_waiters_pending(pool))
         pool_ensure_poller(pool);
-    queue_run(queue, true, UINT64_MAX);
+    queue_run(queue, NULL);
     return true;
 }
 

@@ -454,16 +454,23 @@ static void give_back(struct queue *queue)
     pool_notify(pool, false);
 }
 
+// True if a waiting thread should give the queue up before its next op.
+static bool helper_should_leave(struct queue *queue,
+                                const struct helper *helper)
+{
+    return needs_worker(queue->batch) ||
+           atomic_load(&queue->completed) >= helper->until ||
+           (helper->deadline != RNL_FOREVER &&
+            (!op_is_short(queue->batch) || clock_now() >= helper->deadline));
+}
+
 // True if the owner should give the queue up before its next op.
-static bool should_leave(struct queue *queue, bool worker, uint64_t until,
+static bool should_leave(struct queue *queue, const struct helper *helper,
                          unsigned done)
 {
-    if (!worker && (needs_worker(queue->batch) ||
-                    atomic_load(&queue->completed) >= until))
-        return true;
-    if (done == 0 || !worker)
-        return false;
-    return pool_prefers_other(stream_pool(queue->stream), done);
+    if (helper)
+        return helper_should_leave(queue, helper);
+    return done > 0 && pool_prefers_other(stream_pool(queue->stream), done);
 }
 
 // Runs the first op as far as it goes. False when the queue is no longer the
@@ -491,138 +498,24 @@ static bool run_first(struct queue *queue, struct op *op, bool worker)
     return outcome == PLAN_DONE;
 }
 
-void queue_run(struct queue *queue, bool worker, uint64_t until)
+void queue_run(struct queue *queue, const struct helper *helper)
 {
     struct pool *pool = stream_pool(queue->stream);
     for (unsigned done = 0; refill(queue); done++) {
-        if (should_leave(queue, worker, until, done)) {
+        if (should_leave(queue, helper, done)) {
             give_back(queue);
             return;
         }
         struct op *op = queue->batch;
         op_prefetch(op->next);
-        if (!run_first(queue, op, worker))
+        if (!run_first(queue, op, !helper))
             return;
         complete(queue, op);
         value_poll(pool, VALUE_POLL_BUSY);
     }
 }
 
-// --- Waiting for a queue ---------------------------------------------------
-
-static bool is_done(struct queue *queue, uint64_t sequence)
-{
-    return atomic_load_explicit(&queue->completed, memory_order_acquire) >=
-           sequence;
-}
-
-// Takes over a ready queue if its head may run here.
-static bool claim(struct queue *queue)
-{
-    if (atomic_load_explicit(&queue->needs_worker, memory_order_relaxed) ||
-        !pool_take(stream_pool(queue->stream), queue))
-        return false;
-    lock_take(&queue->lock);
-    ASSERT(queue->state == QUEUE_READY);
-    queue->state = QUEUE_RUNNING;
-    lock_give(&queue->lock);
-    return true;
-}
-
-// The stream that a blocked queue waits for, referenced; NULL if not blocked.
-static struct stream *blocked_on(struct queue *queue, uint64_t *out_sequence)
-{
-    lock_take(&queue->lock);
-    struct stream *target =
-        queue->state == QUEUE_BLOCKED ? queue->blocked_on : NULL;
-    if (target) {
-        object_ref(&target->object);
-        *out_sequence = op_wait(queue->batch)->sequence;
-    }
-    lock_give(&queue->lock);
-    return target;
-}
-
-// Does some of the work that `sequence` of the queue waits for; false when
-// there is nothing that this thread can do now.
-static bool help(struct queue *queue, uint64_t sequence)
-{
-    struct stream *held = NULL;
-    bool helped = false;
-    for (int hops = 0; hops < HOPS_MOST; hops++) {
-        if (claim(queue)) {
-            queue_run(queue, false, sequence);
-            helped = true;
-            if (op_has_surplus())
-                pool_request_trim(stream_pool(queue->stream));
-            break;
-        }
-        helped = parallel_for_join(stream_pool(queue->stream), queue);
-        uint64_t next_sequence = 0;
-        struct stream *next = helped ? NULL : blocked_on(queue, &next_sequence);
-        if (!next) {
-            helped |= value_poll(stream_pool(queue->stream), VALUE_POLL_IDLE);
-            break;
-        }
-        if (held)
-            object_unref(&held->object);
-        held = next;
-        queue = stream_queue(next);
-        sequence = next_sequence;
-        if (is_done(queue, sequence))
-            break;
-    }
-    if (held)
-        object_unref(&held->object);
-    return helped;
-}
-
-// True when it is time to look again.
-static bool spin_for(struct queue *queue, uint64_t sequence, uint64_t deadline)
-{
-    struct pool *pool = stream_pool(queue->stream);
-    uint64_t end = clock_now() + pool->spin_ns;
-    end = end < deadline ? end : deadline;
-    do {
-        for (int i = 0; i < 32; i++) {
-            if (is_done(queue, sequence) || value_poll(pool, VALUE_POLL_IDLE))
-                return true;
-            cpu_relax();
-        }
-    } while (clock_now() < end);
-    return false;
-}
-
-static uint64_t earlier(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
-}
-
-static void sleep_for(struct queue *queue, uint64_t sequence,
-                      uint64_t deadline)
-{
-    struct pool *pool = stream_pool(queue->stream);
-    atomic_fetch_add(&pool->waiting, 1);
-    lock_take(&queue->lock);
-    queue->sleepers++;
-    atomic_fetch_add(&queue->attention, 1);
-    uint32_t signal = atomic_load(&queue->signal);
-    bool done = atomic_load(&queue->completed) >= sequence;
-    lock_give(&queue->lock);
-    if (!done) {
-        pool_nudge(pool);
-        // With every worker busy this thread has to look at words itself.
-        if (pool_lacks_poller(pool))
-            deadline = earlier(deadline, clock_now() + VALUE_POLL_NAP_NS);
-        futex_wait(&queue->signal, signal, deadline);
-    }
-    lock_take(&queue->lock);
-    ASSERT(queue->sleepers > 0);
-    queue->sleepers--;
-    COUNT_DOWN(&queue->attention);
-    lock_give(&queue->lock);
-    COUNT_DOWN(&pool->waiting);
-}
+// --- Nudging ---------------------------------------------------------------
 
 // The value that a blocked queue waits for, or NULL.
 static struct value_waiter *value_waiter_of_locked(struct queue *queue)
@@ -643,50 +536,4 @@ void queue_nudge(struct queue *queue)
     if (address)
         value_waiters_check_at(pool, address);
     pool_nudge(pool);
-}
-
-// A waiter needs the op done, and no worker may be awake.
-static void stay_awake(struct queue *queue, int policy)
-{
-    pool_nudge(stream_pool(queue->stream));
-    if (policy == RNL_SYNC_YIELD)
-        sched_yield();
-}
-
-static rnl_status timed_out(struct queue *queue, uint64_t sequence)
-{
-    char text[160], chain[800];
-    object_describe(&queue->stream->object, text, sizeof text);
-    wait_chain_describe(queue, chain, sizeof chain);
-    rnl_status status =
-        fail(RNL_ERROR_TIMED_OUT,
-             "the time limit passed: %s has done %llu of %llu operations%s",
-             text, (unsigned long long)atomic_load(&queue->completed),
-             (unsigned long long)sequence, chain);
-    fail_set_object("%s", text);
-    return status;
-}
-
-rnl_status queue_wait(struct queue *queue, uint64_t sequence,
-                      uint64_t deadline, int policy)
-{
-    bool idly = policy == RNL_SYNC_BLOCKING;
-    // Work of unknown length is not started by a thread with a time limit.
-    bool helps = deadline == RNL_FOREVER && !idly;
-    // Small work waits for this thread's help, which does not come.
-    if (!helps && !is_done(queue, sequence))
-        pool_nudge(stream_pool(queue->stream));
-    while (!is_done(queue, sequence)) {
-        if (helps && help(queue, sequence))
-            continue;
-        if (!helps && clock_now() >= deadline)
-            return timed_out(queue, sequence);
-        if (!idly && spin_for(queue, sequence, deadline))
-            continue;
-        if (policy == RNL_SYNC_SPIN || policy == RNL_SYNC_YIELD)
-            stay_awake(queue, policy);
-        else
-            sleep_for(queue, sequence, deadline);
-    }
-    return RNL_OK;
 }

@@ -95,20 +95,24 @@ static inline bool queue_is_cancelled(const struct queue *queue)
 rnl_status queue_submit(struct queue *queue, struct op *first,
                         uint64_t *out_sequence);
 
-// Runs ops of a queue that the caller owns (state RUNNING) until the queue is
-// empty or blocked, or op `until` is done; then gives the queue up. Only
-// workers run host functions.
-void queue_run(struct queue *queue, bool worker, uint64_t until);
+// A thread that runs a queue while it waits for op `until` of it. With a
+// deadline the thread only runs ops that are short for certain.
+struct helper {
+    uint64_t until;
+    uint64_t deadline;  // RNL_FOREVER: none
+};
 
-// Waits until op `sequence` is done; the calling thread helps if it may wait
-// for ever. RNL_ERROR_TIMED_OUT is recorded. `policy` is an rnl_sync_policy, or
-// 0 for the usual policy; RNL_SYNC_BLOCKING neither helps nor spins.
+// Runs ops of a queue that the caller owns (state RUNNING) until the queue is
+// empty or blocked, or the caller should leave it; then gives the queue up.
+// `helper` is NULL for workers, which alone run host functions.
+void queue_run(struct queue *queue, const struct helper *helper);
+
+// Waits until op `sequence` is done; the calling thread helps. The failure
+// RNL_ERROR_TIMED_OUT is recorded, with the chain of waits that blocks the
+// queue. `policy` is an rnl_sync_policy, or 0 for the usual policy;
+// RNL_SYNC_BLOCKING neither helps nor spins.
 rnl_status queue_wait(struct queue *queue, uint64_t sequence,
                       uint64_t deadline, int policy);
-
-// Describes the chain of waits that blocks the queue, as the end of a sentence;
-// "" if not blocked.
-void wait_chain_describe(struct queue *queue, char *text, size_t size);
 
 // A thread needs the queue's work: ensures progress if possible.
 void queue_nudge(struct queue *queue);
@@ -182,6 +186,10 @@ rnl_status op_call_failed(const struct op *op, rnl_status status,
 
 // True when a worker need not be woken for it at once.
 bool op_is_small(const struct op *op);
+
+// True when the op is small and its time is bounded: a thread with a time limit
+// may run it.
+bool op_is_short(const struct op *op);
 
 // --- Hooks of streams -------------------------------------------------------
 
