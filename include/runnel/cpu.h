@@ -62,13 +62,15 @@ RNL_API rnl_status rnl_function_create_native(rnl_context context,
 
 // Says more of the failure `status` that the native function on the calling
 // thread returns next: `message` (copied; at most 511 bytes) instead of the
-// sentence of the status. With `keep_buffers` the buffers of the launch are
-// never freed, since something that the function began may still write to them;
-// rnl_trim then counts them for good. Returns `status`, which the function must
-// return in turn: otherwise a later failure of that status on the thread is
-// told with this message. RNL_ERROR_NOT_PERMITTED outside of native functions,
-// RNL_ERROR_OUT_OF_MEMORY (and the message is lost, the buffers are not kept)
-// when memory is short. Does not block. Stands for no vendor call.
+// sentence of the status; the message is lost when memory is short. With
+// `keep_buffers` the buffers of the launch are never freed, since something
+// that the function began may still write to them; rnl_trim then counts them
+// for good. Only functions with RNL_NATIVE_WAITS may demand that: the stream
+// reuses the memory of others' buffers before they have ended. Returns
+// `status`, which the function must return in turn: otherwise a later failure
+// of that status on the thread is told with this message.
+// RNL_ERROR_NOT_PERMITTED outside of native functions. Does not block. Stands
+// for no vendor call.
 RNL_API rnl_status rnl_native_fail(rnl_status status, const char *message,
                                    bool keep_buffers);
 

@@ -192,40 +192,173 @@ RNL_TEST(a_native_function_keeps_the_buffers_that_others_write_to)
     quick_exit(0);
 }
 
+// Whether the stream uses the memory of a buffer again that was released behind
+// a launch that failed and keeps its buffers.
+static bool memory_is_used_again(rnl_stream stream, rnl_native_flags flags)
+{
+    enum { SIZE = 1 << 20 };
+    rnl_function function =
+        make("say_more", say_more,
+             RNL_NATIVE_OPTIONS(.parameters = kept_parameters,
+                                .parameter_count = 2, .flags = flags));
+    rnl_buffer buffer = suite_buffer_on(stream, SIZE);
+    void *address = suite_address(buffer);
+    expect_ok(rnl_enqueue_function(stream, function, one_block(),
+                                   RNL_ARGS(buffer, 1)));
+    assert_int_equal(rnl_stream_synchronize(stream, RNL_FOREVER),
+                     RNL_ERROR_TIMED_OUT);
+    assert_int_equal(rnl_stream_reset_and_wait(stream), RNL_OK);
+    expect_ok(rnl_buffer_release(buffer));
+    rnl_buffer other = suite_buffer_on(stream, SIZE);
+    bool again = suite_address(other) == address;
+    expect_ok(rnl_buffer_release(other));
+    expect_ok(rnl_function_release(function));
+    return again;
+}
+
+RNL_TEST(memory_in_the_order_of_a_stream_is_kept_as_well)
+{
+    suite_need(RNL_FEATURE_NATIVE_FUNCTIONS);
+    assert_true(memory_is_used_again(suite_stream(), 0));
+    assert_false(memory_is_used_again(suite_stream(), RNL_NATIVE_WAITS));
+    quick_exit(0);
+}
+
 struct meeting {
     _Atomic int here;
+    int awaited;
 };
 
 static rnl_status meet(const rnl_native_call *call)
 {
     struct meeting *meeting = call->user_data;
     atomic_fetch_add(&meeting->here, 1);
-    while (meeting->here < 8)
-        ;
+    while (meeting->here < meeting->awaited)
+        sched_yield();
     return RNL_OK;
+}
+
+static rnl_function make_meet(rnl_context context, struct meeting *meeting)
+{
+    rnl_function function = NULL;
+    suite_need(RNL_FEATURE_NATIVE_FUNCTIONS);
+    expect_ok(rnl_function_create_native(
+        context, "meet", meet,
+        RNL_NATIVE_OPTIONS(.user_data = meeting,
+                           .flags = RNL_NATIVE_WAITS | RNL_NATIVE_PROMPT),
+        &function));
+    return function;
+}
+
+static void enqueue_meet(rnl_stream stream, rnl_function function)
+{
+    expect_ok(rnl_enqueue_function(stream, function, one_block(),
+                                   RNL_NO_ARGS));
+    expect_ok(rnl_stream_flush(stream));
 }
 
 // More functions wait for each other than the pool has threads.
 RNL_TEST(functions_that_wait_for_each_other_get_threads)
 {
-    static struct meeting meeting;
-    rnl_function function = make(
-        "meet", meet,
-        RNL_NATIVE_OPTIONS(.user_data = &meeting,
-                           .flags = RNL_NATIVE_WAITS | RNL_NATIVE_PROMPT));
+    static struct meeting meeting = {.awaited = 8};
+    rnl_function function = make_meet(suite_context(), &meeting);
     rnl_stream streams[8];
     for (int i = 0; i < 8; i++) {
         streams[i] = suite_new_stream();
-        expect_ok(rnl_enqueue_function(streams[i], function,
-                                       RNL_LAUNCH(.grid = {1}, .block = {1}),
-                                       RNL_NO_ARGS));
-        expect_ok(rnl_stream_flush(streams[i]));
+        enqueue_meet(streams[i], function);
     }
     for (int i = 0; i < 8; i++) {
         expect_ok(rnl_stream_synchronize(streams[i], RNL_FOREVER));
         expect_ok(rnl_stream_release(streams[i]));
     }
     expect_ok(rnl_function_release(function));
+}
+
+struct visit {
+    pthread_t thread;
+    rnl_stream stream;
+    rnl_function function;
+    rnl_status status;
+};
+
+static void *meet_on_this_thread(void *opaque)
+{
+    struct visit *visit = opaque;
+    visit->status = rnl_enqueue_function(visit->stream, visit->function,
+                                         one_block(), RNL_NO_ARGS);
+    if (visit->status == RNL_OK)
+        visit->status = rnl_stream_synchronize(visit->stream, RNL_FOREVER);
+    return NULL;
+}
+
+// Threads of the program that run such functions are none of the pool's.
+RNL_TEST(functions_that_wait_get_threads_beside_those_of_the_program)
+{
+    enum { COUNT = 8 };
+    static struct meeting meeting = {.awaited = 2 * COUNT};
+    static struct visit visits[COUNT];
+    rnl_stream streams[COUNT];
+    rnl_context context = suite_open(RNL_CONTEXT_OPTIONS(.threads = 1));
+    rnl_function function = make_meet(context, &meeting);
+    for (int i = 0; i < COUNT; i++) {
+        visits[i].function = function;
+        expect_ok(rnl_stream_create(context, NULL, &visits[i].stream));
+        expect_ok(rnl_stream_create(context, NULL, &streams[i]));
+        assert_int_equal(pthread_create(&visits[i].thread, NULL,
+                                        meet_on_this_thread, &visits[i]), 0);
+    }
+    while (meeting.here < COUNT)
+        sched_yield();
+    for (int i = 0; i < COUNT; i++)
+        enqueue_meet(streams[i], function);
+    for (int i = 0; i < COUNT; i++) {
+        assert_int_equal(pthread_join(visits[i].thread, NULL), 0);
+        assert_int_equal(visits[i].status, RNL_OK);
+        expect_ok(rnl_stream_synchronize(streams[i], RNL_FOREVER));
+        expect_ok(rnl_stream_release(visits[i].stream));
+        expect_ok(rnl_stream_release(streams[i]));
+    }
+    expect_ok(rnl_function_release(function));
+    expect_ok(rnl_context_release(context));
+}
+
+// Those of a graph that do not come after each other run at the same time.
+static void meet_in_a_graph(uint32_t threads)
+{
+    enum { COUNT = 4 };
+    struct meeting meeting = {.awaited = COUNT};
+    rnl_context context = suite_open(RNL_CONTEXT_OPTIONS(.threads = threads));
+    rnl_function function = make_meet(context, &meeting);
+    rnl_graph graph = NULL;
+    rnl_graph_exec exec = NULL;
+    rnl_stream stream = NULL;
+    rnl_node node;
+    expect_ok(rnl_stream_create(context, NULL, &stream));
+    expect_ok(rnl_graph_create(context, NULL, &graph));
+    for (int i = 0; i < COUNT; i++)
+        expect_ok(rnl_graph_add_node(
+            graph, NULL, 0,
+            RNL_NODE(.kind = RNL_NODE_FUNCTION, .function = function,
+                     .launch = one_block(), .args = RNL_NO_ARGS),
+            &node));
+    expect_ok(rnl_graph_instantiate(graph, &exec));
+    for (int i = 0; i < 20; i++) {
+        meeting.here = 0;
+        expect_ok(rnl_enqueue_graph(stream, exec));
+        expect_ok(rnl_stream_synchronize(stream, RNL_FOREVER));
+        assert_int_equal(meeting.here, COUNT);
+    }
+    expect_ok(rnl_graph_exec_release(exec));
+    expect_ok(rnl_graph_release(graph));
+    expect_ok(rnl_stream_release(stream));
+    expect_ok(rnl_function_release(function));
+    expect_ok(rnl_context_release(context));
+}
+
+RNL_TEST(functions_of_a_graph_that_wait_for_each_other_get_threads)
+{
+    meet_in_a_graph(1);
+    meet_in_a_graph(2);
 }
 
 RNL_TEST(unknown_flags_and_failures_out_of_place_are_refused)

@@ -55,12 +55,14 @@ rnl_status rnl_host_function_fail(const char *message)
 
 struct native_failure {
     rnl_status status;
-    bool keep_buffers;
     char message[512];
 };
 
 // Allocated by rnl_native_fail, freed when the function has returned.
 static _Thread_local struct native_failure *native_failure;
+
+// With this status buffers are kept, also without memory for a message.
+static _Thread_local rnl_status kept_with;
 
 rnl_status rnl_native_fail(rnl_status status, const char *message,
                            bool keep_buffers)
@@ -75,12 +77,12 @@ rnl_status rnl_native_fail(rnl_status status, const char *message,
     if (!message)
         return fail_at(RNL_ERROR_INVALID_ARGUMENT, "message",
                        "'message' is NULL");
+    kept_with = keep_buffers ? status : RNL_OK;
     if (!native_failure)
         native_failure = mem_allocate(sizeof *native_failure);
     if (!native_failure)
-        return RNL_ERROR_OUT_OF_MEMORY;
+        return status;
     native_failure->status = status;
-    native_failure->keep_buffers = keep_buffers;
     snprintf(native_failure->message, sizeof native_failure->message, "%s",
              message);
     return status;
@@ -91,11 +93,12 @@ bool native_failure_take(const struct op *op, rnl_status status,
 {
     struct native_failure *failure = native_failure;
     bool taken = failure && failure->status == status;
+    bool keeps = kept_with == status;
     native_failure = NULL;
+    kept_with = RNL_OK;
     if (taken)
         snprintf(message, size, "%s", failure->message);
-    for (size_t i = 0; taken && failure->keep_buffers && i < op->kept_count;
-         i++)
+    for (size_t i = 0; keeps && i < op->kept_count; i++)
         object_ref(op->kept[i]);
     mem_release(failure, sizeof *failure);
     return taken;

@@ -173,6 +173,10 @@ void op_unref_released(const struct op *op, struct object *kept)
 
 void op_unref_ordered(struct op *op)
 {
+    // See rnl_native_fail.
+    if (op->kind == OP_KERNEL &&
+        op->kernel.function->native_flags & RNL_NATIVE_WAITS)
+        return;
     for (size_t i = op->kept_count; i-- > 0;) {
         struct object *kept = op->kept[i];
         if (kept->class->kind == OBJECT_BUFFER &&

@@ -59,8 +59,10 @@ static enum step_kind kind_of_ops(const struct node *node, struct step *step)
     const struct op *ops = node->node_params->ops;
     if (!node->enabled || !ops)
         return STEP_NOTHING;
-    if (!ops->next && op_quick_call(ops, &step->call) &&
-        !(ops->kernel.function->native_flags & RNL_NATIVE_WAITS)) {
+    if (ops->kind == OP_KERNEL &&
+        ops->kernel.function->native_flags & RNL_NATIVE_WAITS)
+        return STEP_OUTSIDE;
+    if (!ops->next && op_quick_call(ops, &step->call)) {
         step->function = ops->kernel.function->native_fn;
         return STEP_CALL;
     }

@@ -3,6 +3,7 @@
 #include "backends/cpu/scheduler/event.h"
 #include "backends/cpu/scheduler/graph_plan.h"
 #include "backends/cpu/scheduler/queue.h"
+#include "backends/cpu/scheduler/tuning.h"
 #include "core/graph/graph.h"
 #include "core/object/object.h"
 #include "core/stream/event.h"
@@ -45,6 +46,39 @@ rnl_status cpu_exec_change(struct graph_exec *exec, uint32_t index)
     lock_give(&cpu->lock);
     plan_unref(old);
     return RNL_OK;
+}
+
+// --- The size of a plan ----------------------------------------------------
+
+// Many steps may be long, or next to nothing: the last launch tells.
+bool plan_is_small(const struct plan *plan)
+{
+    return plan->hosts == 0 &&
+           (plan->count <= SMALL_STEPS ||
+            atomic_load_explicit(&plan->brief, memory_order_relaxed));
+}
+
+static bool step_is_short(const struct step *step)
+{
+    if (step->kind == STEP_CALL || step->kind == STEP_OUTSIDE ||
+        step->kind >= STEP_DECIDE)
+        return false;
+    if (step->kind != STEP_OPS && step->kind != STEP_RUN)
+        return true;
+    for (const struct op *op = step->node_params->ops; op; op = op->next)
+        if (!op_is_short(op))
+            return false;
+    return true;
+}
+
+bool plan_is_short(const struct plan *plan)
+{
+    if (plan->hosts > 0 || plan->count > SMALL_STEPS)
+        return false;
+    for (uint32_t i = 0; i < plan->count; i++)
+        if (!step_is_short(&plan->steps[i]))
+            return false;
+    return true;
 }
 
 // --- Launching -------------------------------------------------------------

@@ -20,6 +20,7 @@ enum step_kind {
     STEP_RUN,     // a compiled kernel of one block
     STEP_RECORD,
     // From here on: not at once, or not the next step comes next.
+    STEP_OUTSIDE, // a C function that waits for something outside
     STEP_HOST,    // only a worker may run it
     STEP_WAIT,    // for an event
     STEP_VALUES,

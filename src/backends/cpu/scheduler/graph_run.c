@@ -158,6 +158,12 @@ static void run_step(struct plan *plan, struct step *step)
                      op_launch(plan->op), has_failed(plan) ? stream : NULL,
                      plan->op->sequence);
         break;
+    case STEP_OUTSIDE:
+        if (plan->shared)
+            parallel_for_offer(stream_pool(stream), &plan->loop, true);
+        if (!has_failed(plan))
+            run_ops(plan, step);
+        break;
     case STEP_OPS:
         if (!has_failed(plan))
             run_ops(plan, step);
@@ -238,9 +244,15 @@ enum next {
     NEXT_OVER,  // to another step than the next one
 };
 
+// Other branches go on meanwhile.
+static bool blocks_thread(const struct step *step)
+{
+    return step->kind == STEP_HOST || step->kind == STEP_OUTSIDE;
+}
+
 static enum next may_run(struct plan *plan, struct step *step, bool worker)
 {
-    if (step->kind < STEP_HOST)
+    if (step->kind <= STEP_OUTSIDE)
         return NEXT_GO;
     if (step->kind >= STEP_DECIDE)
         return NEXT_OVER;
@@ -295,7 +307,7 @@ run_some(struct plan *plan, bool worker, uint32_t end, enum next *out_next)
         struct step *step = &plan->steps[plan->next];
         *out_next = may_run(plan, step, worker);
         if (*out_next != NEXT_GO ||
-            (step->kind == STEP_HOST && !plan->straight))
+            (blocks_thread(step) && !plan->straight))
             return false;
         run_next(plan);
         // The first steps are timed singly, because they may be long.
@@ -527,6 +539,15 @@ static void set_shared(struct queue *queue, struct parallel_for *loop)
     lock_give(&queue->lock);
 }
 
+// Threads that wait for something outside do not count.
+static unsigned participants_most(const struct plan *plan)
+{
+    unsigned most = stream_pool(plan->queue->stream)->width;
+    for (uint32_t i = plan->next; i < plan->count; i++)
+        most += plan->steps[i].kind == STEP_OUTSIDE;
+    return most;
+}
+
 static void share(struct plan *plan)
 {
     branch_count_rest(plan);
@@ -535,7 +556,7 @@ static void share(struct plan *plan)
     struct pool *pool = stream_pool(plan->queue->stream);
     plan->loop.queue = plan->queue;
     plan->loop.plan = plan;
-    plan->loop.most = pool->width;
+    plan->loop.most = participants_most(plan);
     plan->loop.rank = pool_rank(plan->queue->stream->priority);
     plan->loop.take = take_step;
     plan->loop.any = any_step;
@@ -642,36 +663,6 @@ enum plan_outcome plan_run(struct plan *plan, struct queue *queue,
     bool brief = timed && clock_ticks() - begin <= BRIEF_TICKS;
     atomic_store_explicit(&plan->brief, brief, memory_order_relaxed);
     return outcome;
-}
-
-// Many steps may be long, or next to nothing: the last launch tells.
-bool plan_is_small(const struct plan *plan)
-{
-    return plan->hosts == 0 &&
-           (plan->count <= SMALL_STEPS ||
-            atomic_load_explicit(&plan->brief, memory_order_relaxed));
-}
-
-static bool step_is_short(const struct step *step)
-{
-    if (step->kind == STEP_CALL || step->kind >= STEP_DECIDE)
-        return false;
-    if (step->kind != STEP_OPS && step->kind != STEP_RUN)
-        return true;
-    for (const struct op *op = step->node_params->ops; op; op = op->next)
-        if (!op_is_short(op))
-            return false;
-    return true;
-}
-
-bool plan_is_short(const struct plan *plan)
-{
-    if (plan->hosts > 0 || plan->count > SMALL_STEPS)
-        return false;
-    for (uint32_t i = 0; i < plan->count; i++)
-        if (!step_is_short(&plan->steps[i]))
-            return false;
-    return true;
 }
 
 const struct step *plan_waiting(const struct plan *plan)

@@ -132,14 +132,19 @@ bool pool_prefers_other(struct pool *pool, unsigned ops_done)
 
 static void *worker_main(void *argument);
 
-// Starts another worker if useful. A failure is no error: at least one worker
-// always exists and will get to the work.
+static bool may_grow_locked(const struct pool *pool)
+{
+    ASSERT(lock_is_held(&pool->lock));
+    return pool->thread_count < pool->thread_most &&
+           pool->thread_count - pool->blocked < pool->width;
+}
+
+// Starts another worker if useful. A failure is no error: the workers there are
+// get to the work as soon as one of them is not blocked.
 static void grow(struct pool *pool)
 {
     lock_take(&pool->lock);
-    bool may = !pool->stopping && pool->thread_count < pool->thread_most &&
-               pool->thread_count - pool->blocked < pool->width;
-    if (may) {
+    if (!pool->stopping && may_grow_locked(pool)) {
         atomic_fetch_add(&pool->users, 1);
         if (thread_start(&pool->threads[pool->thread_count], "runnel",
                          worker_main, pool))
@@ -153,8 +158,7 @@ static void grow(struct pool *pool)
 static bool can_grow(struct pool *pool)
 {
     lock_take(&pool->lock);
-    bool can = pool->thread_count < pool->thread_most &&
-               pool->thread_count - pool->blocked < pool->width;
+    bool can = may_grow_locked(pool);
     lock_give(&pool->lock);
     return can;
 }
@@ -241,14 +245,19 @@ void pool_value_wait_begin(struct pool *pool)
 
 void pool_block_begin(struct pool *pool)
 {
+    if (worker_pool != pool)
+        return;
     lock_take(&pool->lock);
     pool->blocked++;
+    ASSERT(pool->blocked <= pool->thread_count);
     lock_give(&pool->lock);
     pool_nudge(pool);
 }
 
 void pool_block_end(struct pool *pool)
 {
+    if (worker_pool != pool)
+        return;
     lock_take(&pool->lock);
     pool->blocked--;
     lock_give(&pool->lock);

@@ -100,7 +100,7 @@
 #define PART_OF_EQUAL 16
 #define LEAST_SHARE_TICKS 16384
 
-// --- graph_build.c, graph_run.c: replays -------------------------------------
+// --- graph_build.c, graph_launch.c, graph_run.c: replays ---------------------
 
 // Steps that are run in one go: calls against time limits. Not measured,
 // 2026-11-21.
