@@ -102,6 +102,7 @@ static void set_kind(struct plan *plan, struct step *step,
     step->kind = kind_of(node, step);
     if (step->kind == STEP_RUN)
         step->run.scope = &plan->scope;
+    plan->waits_outside |= step->kind == STEP_OUTSIDE;
 }
 
 static bool fill_step(struct plan *plan, struct step *step,

@@ -19,8 +19,8 @@ enum step_kind {
     STEP_CALL,    // a C function, once
     STEP_RUN,     // a compiled kernel of one block
     STEP_RECORD,
-    // From here on: not at once, or not the next step comes next.
     STEP_OUTSIDE, // a C function that waits for something outside
+    // From here on: not at once, or not the next step comes next.
     STEP_HOST,    // only a worker may run it
     STEP_WAIT,    // for an event
     STEP_VALUES,
@@ -75,6 +75,7 @@ struct plan {
     uint32_t node_count;
     uint32_t *step_of;       // by node; of a CHILD, where it ends
     bool straight;           // all steps are
+    bool waits_outside;      // some step does, or did before a change
 
     // The launch under way.
     struct queue *queue;

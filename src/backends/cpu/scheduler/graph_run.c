@@ -244,15 +244,9 @@ enum next {
     NEXT_OVER,  // to another step than the next one
 };
 
-// Other branches go on meanwhile.
-static bool blocks_thread(const struct step *step)
-{
-    return step->kind == STEP_HOST || step->kind == STEP_OUTSIDE;
-}
-
 static enum next may_run(struct plan *plan, struct step *step, bool worker)
 {
-    if (step->kind <= STEP_OUTSIDE)
+    if (step->kind < STEP_HOST)
         return NEXT_GO;
     if (step->kind >= STEP_DECIDE)
         return NEXT_OVER;
@@ -307,7 +301,7 @@ run_some(struct plan *plan, bool worker, uint32_t end, enum next *out_next)
         struct step *step = &plan->steps[plan->next];
         *out_next = may_run(plan, step, worker);
         if (*out_next != NEXT_GO ||
-            (blocks_thread(step) && !plan->straight))
+            (step->kind == STEP_HOST && !plan->straight))
             return false;
         run_next(plan);
         // The first steps are timed singly, because they may be long.
@@ -629,6 +623,9 @@ static enum plan_outcome go_on(struct plan *plan, bool worker,
                                struct time_slice *turn)
 {
     enum next next = NEXT_GO;
+    // Its branches go on while some wait.
+    if (!plan->shared && plan->waits_outside && !plan->straight)
+        share(plan);
     if (!plan->shared) {
         while (!run_alone(plan, worker, turn, &next)) {
             if (!plan->straight) {
