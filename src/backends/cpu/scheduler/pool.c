@@ -431,7 +431,8 @@ static bool nap(struct pool *pool)
             return work_visible(pool);
         uint32_t now = atomic_load(&pool->activity);
         if (now != activity) {
-            length = NAP_FIRST_NS;
+            // Waiting threads have done the work.
+            length = length < NAP_LAST_NS ? 2 * length : NAP_LAST_NS;
             since = clock_now();
         } else if (length <= NAP_LAST_NS) {
             length *= 2;
