@@ -208,13 +208,15 @@ static bool has_limit(const struct helper *helper)
     return helper->deadline != RNL_FOREVER;
 }
 
-// The queue must be ready, so that it has no owner; another thread may claim it
-// meanwhile.
+// The queue must be ready: then it has no owner, and gets none before the lock
+// is given up.
 static bool next_is_short(struct queue *queue)
 {
+    const struct op *next = NULL;
     lock_take(&queue->lock);
-    const struct op *next = queue->batch ? queue->batch : queue->head;
-    bool is_short = queue->state == QUEUE_READY && next && op_is_short(next);
+    if (queue->state == QUEUE_READY)
+        next = queue->batch ? queue->batch : queue->head;
+    bool is_short = next && op_is_short(next);
     lock_give(&queue->lock);
     return is_short;
 }
