@@ -86,6 +86,8 @@ static rnl_status fail_late(const struct comm_run *run,
     return fail_run(run, late, RNL_ERROR_TIMED_OUT, why);
 }
 
+static const char mpi_ends[] = "MPI is finalized in this process";
+
 // --- Running -----------------------------------------------------------------
 
 static int begin(struct running *one)
@@ -198,7 +200,7 @@ static rnl_status test_all(const struct comm_run *run, size_t *out_left)
     return checked;
 }
 
-// Looks for an abort and at the clock.
+// Looks for an abort, for the end of MPI, and at the clock.
 static rnl_status look(const struct comm_run *run)
 {
     uint64_t now = clock_ns();
@@ -206,6 +208,8 @@ static rnl_status look(const struct comm_run *run)
         struct running *one = &run->all[i];
         if (one->done)
             continue;
+        if (mpi_is_ending())
+            return fail_run(run, one, RNL_ERROR_INVALID_STATE, mpi_ends);
         if (one->comm->aborted)
             return fail_run(run, one, RNL_ERROR_CANCELLED,
                             "the communicator was aborted");
@@ -220,10 +224,9 @@ static rnl_status look(const struct comm_run *run)
 static rnl_status run_all(const struct comm_run *run)
 {
     size_t left = run->count;
-    rnl_status status = mpi_is_over()
-                            ? fail_run(run, run->all, RNL_ERROR_INVALID_STATE,
-                                       "MPI is finalized in this process")
-                            : begin_all(run);
+    if (!mpi_enter())
+        return fail_run(run, run->all, RNL_ERROR_INVALID_STATE, mpi_ends);
+    rnl_status status = begin_all(run);
     for (unsigned round = 1; status == RNL_OK && left > 0; round++) {
         status = test_all(run, &left);
         if (status == RNL_OK && left > 0 && round % LOOK_ROUNDS == 0)
@@ -231,6 +234,7 @@ static rnl_status run_all(const struct comm_run *run)
         if (round > YIELD_ROUNDS && round % LOOK_ROUNDS == 0)
             sched_yield();
     }
+    mpi_leave();
     return status;
 }
 
