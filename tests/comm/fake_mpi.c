@@ -18,7 +18,8 @@ enum {
 
 struct fake_mpi fake_mpi;
 
-// Of the attribute of MPI_COMM_SELF.
+// The delete function of the last key, and of MPI_COMM_SELF's attribute.
+static int (*end_of_key)(void *comm, int key, void *value, void *state);
 static int (*end_of_self)(void *comm, int key, void *value, void *state);
 
 #define SYMBOL(name, vendor, parameters) int vendor parameters;
@@ -163,10 +164,9 @@ int MPI_Comm_create_keyval(int (*copy)(void *, int, void *, void *, void *,
 {
     (void)copy;
     (void)state;
-    int code = result();
     *out_key = 1;
-    end_of_self = code == 0 ? end : end_of_self;
-    return code;
+    end_of_key = end;
+    return result();
 }
 
 int MPI_Comm_set_attr(void *comm, int key, void *value)
@@ -174,7 +174,9 @@ int MPI_Comm_set_attr(void *comm, int key, void *value)
     (void)comm;
     (void)key;
     (void)value;
-    return result();
+    int code = result();
+    end_of_self = code == 0 ? end_of_key : end_of_self;
+    return code;
 }
 
 // Done, with a communicator, when MPI_Test has asked.

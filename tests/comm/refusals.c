@@ -487,3 +487,21 @@ RNL_TEST(calls_after_the_program_finalized_mpi_fail)
     expect_ok(rnl_buffer_release(buffer));
     ranks_end();
 }
+
+// MPI_Finalize waits for the operation, and for the end of the communicator.
+RNL_TEST(the_program_finalizes_mpi_behind_a_release)
+{
+    int *ints;
+    init_mpi(3);
+    ranks_begin(NULL);
+    rnl_buffer buffer = ranks_ints(1, &ints);
+    const rnl_comm_data data = {sizeof data,      NULL, 0, buffer, 0, 1,
+                                RNL_ELEMENT_INT32};
+    expect_ok(reduce(stream, &data));
+    expect_ok(rnl_comm_release(comm));
+    comm = NULL;
+    assert_int_equal(mpi.finalize(), 0);
+    expect_ok(rnl_stream_synchronize(stream, RNL_FOREVER));
+    expect_ok(rnl_buffer_release(buffer));
+    ranks_end();
+}
