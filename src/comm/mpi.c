@@ -201,15 +201,15 @@ struct creation {
     int ranks[];  // in MPI_COMM_WORLD
 };
 
-static int make_group(struct creation *creation, int size)
+static rnl_status make_group(struct creation *creation, int size)
 {
     void *world = NULL;
     int code = mpi.group(mpi_constants.world, &world);
     if (code != 0)
-        return code;
+        return refuse("MPI_Comm_group", code);
     code = mpi.include(world, size, creation->ranks, &creation->group);
     mpi.group_free(&world);
-    return code;
+    return code == 0 ? RNL_OK : refuse("MPI_Group_incl", code);
 }
 
 static void *run_creation(void *argument)
@@ -259,13 +259,12 @@ static rnl_status create_group(struct comm *comm,
     for (size_t i = 0; i < size; i++)
         creation->ranks[i] = seats[i].rank;
     creation->tag = seats[0].tag;
-    int code = make_group(creation, members->size);
-    rnl_status status = code == 0 ? await_creation(creation, members)
-                                  : refuse("MPI_Group_incl", code);
+    rnl_status made = make_group(creation, members->size);
+    rnl_status status = made ? made : await_creation(creation, members);
     if (status == RNL_ERROR_TIMED_OUT)
         return status;
     comm->mpi.comm = creation->comm;
-    if (code == 0)
+    if (made == RNL_OK)
         mpi.group_free(&creation->group);
     free(creation);
     return status;
