@@ -241,7 +241,8 @@ static rnl_status run_all(const struct comm_run *run)
 static char *address_of(const rnl_native_call *call, uint16_t argument,
                         size_t offset)
 {
-    return argument ? *(char *const *)call->arguments[argument] + offset : NULL;
+    char *buffer = argument ? *(char *const *)call->arguments[argument] : NULL;
+    return buffer ? buffer + offset : NULL;  // an empty one has no address
 }
 
 static struct running running_of(const rnl_native_call *call,

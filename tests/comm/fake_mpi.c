@@ -66,7 +66,7 @@ static int request(int code, void **out_request)
 static void move(const void *send, void *receive, int count, void *type)
 {
     fake_mpi.in_place += send == (const void *)-1;
-    if (send != (const void *)-1 && !fake_mpi.hangs)
+    if (send != (const void *)-1 && !fake_mpi.hangs && count > 0)
         memcpy(receive, send, (size_t)count * width_of(type));
 }
 
