@@ -48,7 +48,7 @@ static const struct {
 
 #define FEATURE_COUNT (sizeof features / sizeof features[0])
 
-// "RUNNEL_" variables that the library reads.
+// "RUNNEL_" variables that the libraries read.
 static const char *const known_variables[] = {
     "RUNNEL_DEVICES",   "RUNNEL_CPU_DEVICES", "RUNNEL_THREADS",
     "RUNNEL_SPIN_US",   "RUNNEL_LOG",         "RUNNEL_CC",
@@ -57,6 +57,7 @@ static const char *const known_variables[] = {
     "RUNNEL_CACHE_DIR", "RUNNEL_CACHE_DISABLE",
     "RUNNEL_BLOCKING",  "RUNNEL_CONTAIN",     "RUNNEL_SPECIALISE",
     "RUNNEL_CACHE_SIZE", "RUNNEL_KERNEL_LIMIT",
+    "RUNNEL_MPI",       "RUNNEL_NCCL",        "RUNNEL_RCCL",
 };
 
 // --- What both forms print --------------------------------------------------

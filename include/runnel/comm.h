@@ -21,8 +21,12 @@
 //            may fail, wait until its time limit, or give wrong bytes.
 // Order      An operation begins when earlier work of its stream is done.
 //            Operations of a communicator run in the order of the calls, also
-//            on several streams: an operation waits for the stream of the one
-//            before. For a capture, order the streams of the graph yourself.
+//            on several streams: an operation waits for all work that the
+//            stream of the one before was given until the call, also for work
+//            behind that one. So never have the stream of an operation wait for
+//            something that comes behind a later one on another stream.
+//            Launches of graphs do not count as "the one before": order them,
+//            and the streams of a graph, yourself.
 // Threads    Every call may be made from any thread. Calls for one communicator
 //            that come from several threads at once have no order, which other
 //            ranks cannot know: order those calls.
@@ -45,6 +49,11 @@
 //            group that go to one stream fail together. Buffers of an operation
 //            that was ended are never freed, since the engine may still write
 //            to them; they keep their context and the communicator alive.
+// Skipping   Other ranks do what a stream skips because it failed or was
+//            cancelled. cpu: the next operation of the communicator that was
+//            not captured fails then, with RNL_ERROR_INVALID_STATE. Launches of
+//            graphs are not counted: abort the communicator after a launch that
+//            failed or was skipped. cuda and hip: abort it after any failure.
 // Capture    cpu: captured, and done by each launch of the graph, which keeps
 //            the communicator alive. cuda and hip: refused with
 //            RNL_ERROR_CAPTURE_UNSUPPORTED, since a capture is Runnel's own and
@@ -81,8 +90,8 @@ typedef struct rnl_comm_options {
     const char *address;  // "host:port" where rank 0 listens meanwhile, for a
                           // name at all addresses of its host. Whoever reaches
                           // the port can take part: a trusted network
-    const void *mpi_comm;  // the address of an MPI_Comm to use a duplicate of;
-                           // NULL: MPI_COMM_WORLD
+    const void *mpi_comm;  // the address of an MPI_Comm to use a duplicate of,
+                           // no intercommunicator; NULL: MPI_COMM_WORLD
     uint64_t timeout_ns;   // of the creation, and of each operation from its
                            // beginning; 0: 10 minutes; RNL_FOREVER: none
     const char *label;     // shown in errors; copied
@@ -107,7 +116,9 @@ typedef struct rnl_comm_info {
 // how many elements are sent and received for a count.
 typedef struct rnl_comm_data {
     size_t struct_size;
-    rnl_buffer send;  // NULL: in place, where the operation allows that
+    rnl_buffer send;  // NULL: in place, where the operation allows that. The
+                      // same bytes of `receive` stand for that; no other bytes
+                      // may be both sent and received
     size_t send_offset;
     rnl_buffer receive;
     size_t receive_offset;
@@ -121,14 +132,22 @@ typedef struct rnl_comm_data {
 
 // Makes the calling process a member; all ranks call it, and it waits until all
 // have, `timeout_ns` at most: RNL_ERROR_TIMED_OUT, which names ranks that are
-// missing. MPI is initialised with MPI_THREAD_MULTIPLE if the program did not,
-// and then finalized at exit. RNL_ERROR_INVALID_ARGUMENT when two processes
-// come as one rank or with two sizes, and for a `file` that exists and that no
-// rank wrote; RNL_ERROR_NOT_FOUND when the engine is not installed, with the
-// libraries that were tried; RNL_ERROR_UNSUPPORTED when it is too old or lacks
-// what is needed; RNL_ERROR_INVALID_STATE when MPI was initialised for fewer
-// threads or is finalized (operations after MPI_Finalize fail their streams
-// with the same status); RNL_ERROR_DRIVER with the engine's own words.
+// missing. RNL_ERROR_INVALID_ARGUMENT when two processes come as one rank or
+// with two sizes, one process as two ranks of MPI, and for a `file` that exists
+// and that no rank wrote; RNL_ERROR_NOT_FOUND when the engine is not installed,
+// with the libraries that were tried; RNL_ERROR_UNSUPPORTED when it is too old
+// or lacks what is needed; RNL_ERROR_DRIVER with the engine's own words;
+// RNL_ERROR_INVALID_STATE when MPI was initialised for fewer threads or is
+// finalized.
+//
+// MPI is initialised with MPI_THREAD_MULTIPLE if the program did not, within
+// the time limit of the first creation, and then finalized at exit. A thread of
+// the library does both, and so is MPI's main thread. MPI_Finalize, by the
+// program or at exit, waits for communicators that were released, 3 s at most,
+// and fails operations that are not done then with RNL_ERROR_INVALID_STATE, as
+// later ones. If the program initialised MPI, errors of MPI in a creation go to
+// the program's handlers, which by MPI's default end the process.
+//
 // Environment: RUNNEL_MPI, RUNNEL_NCCL and RUNNEL_RCCL name the library; "off"
 // is none. Stands for MPI_Comm_dup, MPI_Comm_create_group and ncclCommInitRank.
 RNL_API rnl_status rnl_comm_create(rnl_context context,
@@ -165,13 +184,16 @@ RNL_API rnl_status rnl_comm_release(rnl_comm comm);
 // --- Operations ------------------------------------------------------------
 //
 // Common to all: RNL_ERROR_INVALID_STATE after an abort; RNL_ERROR_OUT_OF_RANGE
-// when bytes leave a buffer or their number does not fit, and for a root or
-// peer that is no rank; RNL_ERROR_INVALID_ARGUMENT for a stream or buffer of
-// another context and for an unknown element; RNL_ERROR_ARGUMENT_MISMATCH for a
-// buffer of other elements; RNL_ERROR_CAPTURE_ISOLATION when the operation
-// before is on a stream that is being captured; RNL_ERROR_UNSUPPORTED for a
-// reduction that the engine lacks (MPI: of FLOAT16 and BFLOAT16; NCCL: of
-// INT16 and UINT16). A count of 0 still takes part.
+// when bytes leave a buffer or their number does not fit, for a root or peer
+// that is no rank, and with MPI for more than INT_MAX elements, of all ranks
+// together in reduce-scatter and all-gather; RNL_ERROR_INVALID_ARGUMENT for a
+// stream or buffer of another context, for an unknown element, and when `send`
+// and `receive` overlap other than in place; RNL_ERROR_ARGUMENT_MISMATCH for a
+// buffer of other elements, by the rules of rnl_element;
+// RNL_ERROR_CAPTURE_ISOLATION when the operation before is on a stream that is
+// being captured; RNL_ERROR_UNSUPPORTED for a reduction that the engine lacks
+// (MPI: of FLOAT16 and BFLOAT16; NCCL: of INT16 and UINT16). A count of 0 still
+// takes part.
 
 // Combines element i of every rank and gives all ranks the result. Sends and
 // receives `count`; `send` NULL: in place. Stands for MPI_Iallreduce and
@@ -186,8 +208,9 @@ RNL_API rnl_status rnl_enqueue_broadcast(rnl_stream stream, rnl_comm comm,
                                          const rnl_comm_data *data, int root);
 
 // Combines like all-reduce, and gives rank r the elements from r * count on.
-// Sends size * count and receives `count`. Stands for
-// MPI_Ireduce_scatter_block and ncclReduceScatter.
+// Sends size * count and receives `count`; cuda and hip: may receive in the
+// place of the rank's elements. Stands for MPI_Ireduce_scatter_block and
+// ncclReduceScatter.
 RNL_API rnl_status rnl_enqueue_reduce_scatter(rnl_stream stream, rnl_comm comm,
                                               const rnl_comm_data *data,
                                               rnl_reduction reduction);
@@ -216,8 +239,10 @@ RNL_API rnl_status rnl_enqueue_receive(rnl_stream stream, rnl_comm comm,
 // Begins a group: operations that the calling thread enqueues are checked, and
 // begin together once the group ends, so that none waits for another one to be
 // done first. The operations of one communicator go to one stream. A thread has
-// a single group at a time (RNL_ERROR_INVALID_STATE). Stands for
-// ncclGroupStart.
+// a single group at a time (RNL_ERROR_INVALID_STATE). cpu: with
+// RUNNEL_BLOCKING=1 the part of one stream is done before that of the next one
+// begins, and ranks that have the streams in another order wait for each other
+// until the time limit. Stands for ncclGroupStart.
 RNL_API rnl_status rnl_comm_group_begin(void);
 
 // Enqueues the group's operations, on their streams and in their order. If one

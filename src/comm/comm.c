@@ -55,21 +55,23 @@ rnl_status rnl_comm_create(rnl_context context, const rnl_comm_options *given,
 {
     rnl_comm_options options;
     const struct engine *engine;
-    rnl_status status =
-        read_options(&options, sizeof options, given, __func__, "options");
+    rnl_status status = comm_check_process(__func__);
+    if (status == RNL_OK)
+        status =
+            read_options(&options, sizeof options, given, __func__, "options");
     if (status != RNL_OK || (status = check_members(&options, __func__)))
         return status;
     if (!out_comm)
         return report(RNL_ERROR_INVALID_ARGUMENT, __func__, "out_comm",
                       "'out_comm' is NULL");
-    if ((status = find_engine(context, &engine)))
-        return status;
     if (options.timeout_ns == 0)
         options.timeout_ns = TIMEOUT_NS;
     const struct membership members = {
         options.rank,    options.size,     options.file,
         options.address, options.mpi_comm, clock_after(options.timeout_ns),
     };
+    if ((status = find_engine(context, &engine)))
+        return status;
     struct comm *comm = comm_new(engine, context, &options);
     if (!comm)
         return RNL_ERROR_OUT_OF_MEMORY;
@@ -85,7 +87,8 @@ rnl_status rnl_comm_create(rnl_context context, const rnl_comm_options *given,
 
 static rnl_status make_all(const struct engine *engine,
                            const rnl_context *contexts, size_t count,
-                           const rnl_comm_options *options, struct comm **comms)
+                           const rnl_comm_options *options, uint64_t deadline,
+                           struct comm **comms)
 {
     for (size_t i = 0; i < count; i++) {
         comms[i] = comm_new(engine, contexts[i], options);
@@ -94,7 +97,7 @@ static rnl_status make_all(const struct engine *engine,
         comms[i]->rank = (int)i;
         comms[i]->size = (int)count;
     }
-    return engine->create_all(comms, count, clock_after(options->timeout_ns));
+    return engine->create_all(comms, count, deadline);
 }
 
 static rnl_status check_all(const rnl_context *contexts, size_t count,
@@ -130,21 +133,25 @@ rnl_status rnl_comm_create_all(const rnl_context *contexts, size_t count,
 {
     rnl_comm_options options;
     const struct engine *engine = NULL;
-    rnl_status status =
-        read_options(&options, sizeof options, given, __func__, "options");
-    if (status != RNL_OK ||
-        (status = check_all(contexts, count, &options, &engine)))
+    rnl_status status = comm_check_process(__func__);
+    if (status == RNL_OK)
+        status =
+            read_options(&options, sizeof options, given, __func__, "options");
+    if (status != RNL_OK)
+        return status;
+    if (options.timeout_ns == 0)
+        options.timeout_ns = TIMEOUT_NS;
+    uint64_t deadline = clock_after(options.timeout_ns);
+    if ((status = check_all(contexts, count, &options, &engine)))
         return status;
     if (!out_comms)
         return report(RNL_ERROR_INVALID_ARGUMENT, __func__, "out_comms",
                       "'out_comms' is NULL");
-    if (options.timeout_ns == 0)
-        options.timeout_ns = TIMEOUT_NS;
     struct comm **comms = calloc(count, sizeof *comms);
     if (!comms)
         return report(RNL_ERROR_OUT_OF_MEMORY, __func__, NULL,
                       "there is no memory for %zu communicators", count);
-    status = make_all(engine, contexts, count, &options, comms);
+    status = make_all(engine, contexts, count, &options, deadline, comms);
     for (size_t i = 0; i < count && comms[i]; i++)
         if (status == RNL_OK)
             out_comms[i] = comm_publish(comms[i]);
@@ -155,6 +162,22 @@ rnl_status rnl_comm_create_all(const rnl_context *contexts, size_t count,
 }
 
 // --- Properties and end ------------------------------------------------------
+
+// Copies what the caller has room for; fields that this library does not know
+// become 0.
+static rnl_status write_info(rnl_comm_info *out_info, const rnl_comm_info *info,
+                             const char *function)
+{
+    size_t room = out_info ? out_info->struct_size : 0, size = sizeof *info;
+    if (room < sizeof room || room > 65536)
+        return report(RNL_ERROR_INVALID_ARGUMENT, function, "out_info",
+                      "'out_info' is NULL or its struct_size is not set");
+    size_t filled = room < size ? room : size;
+    memset(out_info, 0, room);
+    memcpy(out_info, info, filled);
+    memcpy(out_info, &filled, sizeof filled);
+    return RNL_OK;
+}
 
 rnl_status rnl_comm_get_info(rnl_comm handle, rnl_comm_info *out_info)
 {
@@ -173,16 +196,7 @@ rnl_status rnl_comm_get_info(rnl_comm handle, rnl_comm_info *out_info)
         .timeout_ns = comm->timeout_ns,
         .aborted = comm->aborted,
     };
-    if (!out_info || out_info->struct_size < sizeof(size_t) ||
-        out_info->struct_size > 65536)
-        status = report(RNL_ERROR_INVALID_ARGUMENT, __func__, "out_info",
-                        "'out_info' is NULL or its struct_size is not set");
-    else
-        memcpy((char *)out_info + sizeof(size_t),
-               (const char *)&info + sizeof(size_t),
-               (out_info->struct_size < sizeof info ? out_info->struct_size
-                                                    : sizeof info) -
-                   sizeof(size_t));
+    status = write_info(out_info, &info, __func__);
     comm_unpin(comm);
     return status;
 }

@@ -35,7 +35,8 @@ enum comm_kind {
 // An operation that was checked. Its buffers are the caller's.
 struct comm_op {
     enum comm_kind kind;
-    int peer;  // of OP_SEND and OP_RECEIVE; the root of OP_BROADCAST
+    int peer;       // of OP_SEND and OP_RECEIVE; the root of OP_BROADCAST
+    bool in_place;  // sends and receives a rank's elements at one place
     rnl_element element;
     rnl_reduction reduction;
     size_t count;
@@ -46,6 +47,7 @@ struct comm_op {
 struct comm_work {
     struct comm_op op;
     struct comm *comm;  // pinned by a group
+    uint64_t number;    // by comm_order_locked; 0: captured
     rnl_stream stream;
     rnl_buffer send, receive;              // may be NULL
     void *send_address, *receive_address;  // with the offsets
@@ -55,6 +57,7 @@ struct comm_work {
 void op_describe(const struct comm *comm, const struct comm_op *op, char *text,
                  size_t size);
 const char *op_name(enum comm_kind kind);  // "all-reduce"
+const char *element_name(rnl_element element);  // "INT32"
 bool op_reduces(enum comm_kind kind);
 
 // --- Engines -----------------------------------------------------------------
@@ -110,9 +113,14 @@ struct comm {
     bool dead;             // the handle was released; registry's lock
     uint32_t forks;        // of the process that made it
     uint32_t pins;         // registry's lock
-    pthread_mutex_t lock;  // of what follows
-    _Atomic(rnl_stream)
-        last_stream;  // of the last operation that was not captured
+    pthread_mutex_t lock;  // the engine's
+    // Operations that are not captured have numbers from 1 on. The lock `order`
+    // is held while operations are numbered and enqueued. It is taken before
+    // `lock`, and for several communicators in the order of their numbers.
+    pthread_mutex_t order;
+    rnl_stream last_stream;  // of operation `enqueued`
+    uint64_t enqueued;       // the last number
+    _Atomic uint64_t begun;  // the last number that began; MPI only
     union {
         struct {
             void *comm;           // MPI_Comm
@@ -155,9 +163,10 @@ void comm_abort(struct comm *comm);
 
 bool stream_is_captured(rnl_stream stream);
 
-// Has the stream wait for the stream of the operation before.
-rnl_status comm_order(struct comm *comm, const struct comm_work *work,
-                      const char *function);
+// Numbers an operation that is not captured, and has its stream wait for the
+// stream of the operation before.
+rnl_status comm_order_locked(struct comm *comm, struct comm_work *work,
+                             const char *function);
 
 // --- Meeting (rendezvous.c) --------------------------------------------------
 

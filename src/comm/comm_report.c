@@ -59,6 +59,16 @@ bool op_reduces(enum comm_kind kind)
     return kind == OP_ALL_REDUCE || kind == OP_REDUCE_SCATTER;
 }
 
+const char *element_name(rnl_element element)
+{
+    static const char *const names[] = {
+        "UNKNOWN",  "INT8",    "UINT8", "INT16",  "UINT16",
+        "INT32",    "UINT32",  "INT64", "UINT64", "FLOAT16",
+        "BFLOAT16", "FLOAT32", "FLOAT64",
+    };
+    return names[element];
+}
+
 void op_describe(const struct comm *comm, const struct comm_op *op, char *text,
                  size_t size)
 {

@@ -18,7 +18,7 @@ static void add_reason(char *tried, size_t size, const char *name)
 void *engine_open(const char *engine, const char *variable,
                   const char *const *names)
 {
-    const char *chosen = getenv(variable);
+    const char *chosen = secure_getenv(variable);
     const char *const one[] = {chosen, NULL};
     char tried[900] = "";
     if (chosen && strcmp(chosen, "off") == 0) {

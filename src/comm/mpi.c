@@ -12,13 +12,13 @@ static rnl_status refuse(const char *call, int code)
                   call, text);
 }
 
-static rnl_status late(const struct membership *members, const char *what)
+static rnl_status late(int rank, const char *what)
 {
     mpi_give_up();
     return report(RNL_ERROR_TIMED_OUT, "rnl_comm_create", "options.timeout_ns",
                   "rank %d waited for other ranks to make a communicator (%s), "
                   "and the time limit passed",
-                  members->rank, what);
+                  rank, what);
 }
 
 // --- What launches keep ------------------------------------------------------
@@ -65,39 +65,6 @@ static rnl_status wrap(struct comm *comm)
 
 // --- Creation ----------------------------------------------------------------
 
-// Waits for a request, with the result of the call that made the request.
-static rnl_status await(const struct membership *members, const char *call,
-                        int code, void **request)
-{
-    _Alignas(16) char status[64];
-    int done = 0;
-    while (code == 0 && (code = mpi.test(request, &done, status)) == 0 &&
-           !done) {
-        if (clock_ns() > members->deadline)
-            return late(members, call);
-        nap();
-    }
-    return code == 0 ? RNL_OK : refuse(call, code);
-}
-
-// MPI may still write the handle when the time limit has passed: its place is
-// not freed then.
-static rnl_status duplicate(struct comm *comm, void *parent,
-                            const struct membership *members)
-{
-    void *request = NULL, **made = calloc(1, sizeof *made);
-    if (!made)
-        return report(RNL_ERROR_OUT_OF_MEMORY, "rnl_comm_create", NULL,
-                      "there is no memory for a handle");
-    int code = mpi.duplicate(parent, made, &request);
-    rnl_status status = await(members, "MPI_Comm_idup", code, &request);
-    if (status == RNL_OK)
-        comm->mpi.comm = *made;
-    if (status != RNL_ERROR_TIMED_OUT)
-        free(made);
-    return status;
-}
-
 // The communicator that the caller has, or all processes.
 static void *parent_of(const struct membership *members)
 {
@@ -106,6 +73,88 @@ static void *parent_of(const struct membership *members)
     return mpi_constants.handles_are_ints
                ? (void *)(uintptr_t) * (const unsigned *)members->mpi_comm
                : *(void *const *)members->mpi_comm;
+}
+
+static rnl_status find_place(void *comm, int *out_rank, int *out_size)
+{
+    int code = mpi.rank(comm, out_rank);
+    if (code != 0)
+        return refuse("MPI_Comm_rank", code);
+    code = mpi.size(comm, out_size);
+    return code == 0 ? RNL_OK : refuse("MPI_Comm_size", code);
+}
+
+// Asks before MPI does, which may end the program.
+static rnl_status check_parent(const struct membership *members, int *out_rank)
+{
+    static const char parameter[] = "options.mpi_comm";
+    void *parent = parent_of(members);
+    int inter = 0, size;
+    if (!parent || parent == mpi_constants.comm_null)
+        return report(RNL_ERROR_INVALID_ARGUMENT, "rnl_comm_create", parameter,
+                      "'options.mpi_comm' is MPI_COMM_NULL");
+    int code = mpi.test_inter(parent, &inter);
+    if (code != 0)
+        return refuse("MPI_Comm_test_inter", code);
+    if (inter)
+        return report(RNL_ERROR_INVALID_ARGUMENT, "rnl_comm_create", parameter,
+                      "'options.mpi_comm' is an intercommunicator: give the "
+                      "communicator that MPI_Intercomm_merge makes of it");
+    return find_place(parent, out_rank, &size);
+}
+
+static rnl_status refuse_ending(void)
+{
+    return report(RNL_ERROR_INVALID_STATE, "rnl_comm_create", "context",
+                  "MPI is finalized in this process");
+}
+
+// Waits for a request of a rank of the parent, with the result of the call that
+// made the request. Until the status is RNL_OK or RNL_ERROR_DRIVER, MPI may
+// write where the request does.
+static rnl_status await(const struct membership *members, int rank,
+                        const char *call, int code, void **request)
+{
+    _Alignas(16) char status[64];
+    int done = 0;
+    while (code == 0 && (code = mpi.test(request, &done, status)) == 0 &&
+           !done) {
+        if (clock_ns() > members->deadline)
+            return late(rank, call);
+        if (mpi_is_ending()) {
+            mpi_give_up();
+            return refuse_ending();
+        }
+        nap();
+    }
+    return code == 0 ? RNL_OK : refuse(call, code);
+}
+
+static bool is_through(rnl_status status)
+{
+    return status == RNL_OK || status == RNL_ERROR_DRIVER;
+}
+
+// MPI may still write the handle when the time limit has passed: its place is
+// not freed then.
+static rnl_status duplicate(struct comm *comm, const struct membership *members)
+{
+    int rank;
+    void *parent = parent_of(members);
+    rnl_status status = check_parent(members, &rank);
+    if (status != RNL_OK)
+        return status;
+    void *request = NULL, **made = calloc(1, sizeof *made);
+    if (!made)
+        return report(RNL_ERROR_OUT_OF_MEMORY, "rnl_comm_create", NULL,
+                      "there is no memory for a handle");
+    int code = mpi.duplicate(parent, made, &request);
+    status = await(members, rank, "MPI_Comm_idup", code, &request);
+    if (status == RNL_OK)
+        comm->mpi.comm = *made;
+    if (is_through(status))
+        free(made);
+    return status;
 }
 
 // --- Creation by ranks that meet ---------------------------------------------
@@ -128,10 +177,11 @@ static int next_tag(const struct seat *own, int world_size)
 static rnl_status find_seat(const struct membership *members,
                             struct seat *out_own)
 {
-    int code, world_size;
-    if ((code = mpi.rank(mpi_constants.world, &out_own->rank)) != 0 ||
-        (code = mpi.size(mpi_constants.world, &world_size)) != 0)
-        return refuse("MPI_Comm_rank", code);
+    int world_size;
+    rnl_status status =
+        find_place(mpi_constants.world, &out_own->rank, &world_size);
+    if (status != RNL_OK)
+        return status;
     if (world_size < members->size)
         return report(RNL_ERROR_UNSUPPORTED, "rnl_comm_create", "options.size",
                       "MPI started %d processes together, and %d ranks are "
@@ -151,15 +201,15 @@ struct creation {
     int ranks[];  // in MPI_COMM_WORLD
 };
 
-static int make_group(struct creation *creation, int size)
+static rnl_status make_group(struct creation *creation, int size)
 {
     void *world = NULL;
     int code = mpi.group(mpi_constants.world, &world);
     if (code != 0)
-        return code;
+        return refuse("MPI_Comm_group", code);
     code = mpi.include(world, size, creation->ranks, &creation->group);
     mpi.group_free(&world);
-    return code;
+    return code == 0 ? RNL_OK : refuse("MPI_Group_incl", code);
 }
 
 static void *run_creation(void *argument)
@@ -183,7 +233,7 @@ static rnl_status await_creation(struct creation *creation,
         nap();
     if (!atomic_exchange(&creation->over, true)) {
         pthread_detach(thread);
-        return late(members, "MPI_Comm_create_group");
+        return late(members->rank, "MPI_Comm_create_group");
     }
     pthread_join(thread, NULL);
     return creation->code == 0
@@ -209,16 +259,29 @@ static rnl_status create_group(struct comm *comm,
     for (size_t i = 0; i < size; i++)
         creation->ranks[i] = seats[i].rank;
     creation->tag = seats[0].tag;
-    int code = make_group(creation, members->size);
-    rnl_status status = code == 0 ? await_creation(creation, members)
-                                  : refuse("MPI_Group_incl", code);
+    rnl_status made = make_group(creation, members->size);
+    rnl_status status = made ? made : await_creation(creation, members);
     if (status == RNL_ERROR_TIMED_OUT)
         return status;
     comm->mpi.comm = creation->comm;
-    if (code == 0)
+    if (made == RNL_OK)
         mpi.group_free(&creation->group);
     free(creation);
     return status;
+}
+
+// MPI ends a program that wants a process twice in a group.
+static rnl_status check_seats(const struct seat *seats, int size)
+{
+    for (int i = 0; i < size; i++)
+        for (int j = 0; j < i; j++)
+            if (seats[i].rank == seats[j].rank)
+                return report(RNL_ERROR_INVALID_ARGUMENT, "rnl_comm_create",
+                              "options.rank",
+                              "ranks %d and %d come from one process of MPI, "
+                              "and to MPI a process is one rank",
+                              j, i);
+    return RNL_OK;
 }
 
 // The ranks meet to learn their ranks in MPI_COMM_WORLD, then make a
@@ -233,26 +296,40 @@ static rnl_status create_met(struct comm *comm,
     if (status == RNL_OK)
         status = meet(members, &own, sizeof own, seats);
     if (status == RNL_OK)
+        status = check_seats(seats, members->size);
+    if (status == RNL_OK)
         status = create_group(comm, members, seats);
     free(seats);
     return status;
 }
 
-static rnl_status create(struct comm *comm, const struct membership *members)
+static rnl_status create_entered(struct comm *comm,
+                                 const struct membership *members)
 {
     bool meets = members->file || members->address;
-    rnl_status status = meets ? create_met(comm, members)
-                              : duplicate(comm, parent_of(members), members);
+    rnl_status status =
+        meets ? create_met(comm, members) : duplicate(comm, members);
     if (status != RNL_OK)
         return status;
     int code = mpi.handler(comm->mpi.comm, mpi_constants.errors_return);
-    if (code != 0 || (code = mpi.rank(comm->mpi.comm, &comm->rank)) != 0 ||
-        (code = mpi.size(comm->mpi.comm, &comm->size)) != 0)
-        status = refuse("MPI_Comm_rank", code);
-    else
+    status = code == 0 ? find_place(comm->mpi.comm, &comm->rank, &comm->size)
+                       : refuse("MPI_Comm_set_errhandler", code);
+    if (status == RNL_OK)
         status = wrap(comm);
     if (status != RNL_OK)
         mpi.comm_free(&comm->mpi.comm);
+    return status;
+}
+
+static rnl_status create(struct comm *comm, const struct membership *members)
+{
+    rnl_status status = mpi_begin(members);
+    if (status != RNL_OK)
+        return status;
+    if (!mpi_enter())
+        return refuse_ending();
+    status = create_entered(comm, members);
+    mpi_leave();
     return status;
 }
 
@@ -262,19 +339,23 @@ rnl_status mpi_find_rank(const struct membership *members, int *out_rank,
                          int *out_size)
 {
     rnl_status status = mpi_load(&mpi_engine);
-    if (status != RNL_OK)
-        return status;
-    int code = mpi.rank(parent_of(members), out_rank);
-    if (code == 0)
-        code = mpi.size(parent_of(members), out_size);
-    return code == 0 ? RNL_OK : refuse("MPI_Comm_rank", code);
+    if (status == RNL_OK)
+        status = mpi_begin(members);
+    if (status == RNL_OK)
+        status = check_parent(members, out_rank);
+    return status ? status
+                  : find_place(parent_of(members), out_rank, out_size);
 }
 
 // The bytes are copied, since MPI may still write to them when the time limit
 // has passed: the copy is not freed then.
 rnl_status mpi_share(const struct membership *members, void *bytes, size_t size)
 {
-    void *request = NULL, *copy = malloc(size);
+    int rank, ranks;
+    rnl_status status = find_place(parent_of(members), &rank, &ranks);
+    void *request = NULL, *copy = status == RNL_OK ? malloc(size) : NULL;
+    if (status != RNL_OK)
+        return status;
     if (!copy)
         return report(RNL_ERROR_OUT_OF_MEMORY, "rnl_comm_create", NULL,
                       "there is no memory for %zu bytes", size);
@@ -282,10 +363,10 @@ rnl_status mpi_share(const struct membership *members, void *bytes, size_t size)
     int code =
         mpi.broadcast(copy, (int)size, mpi_constants.types[RNL_ELEMENT_UINT8],
                       0, parent_of(members), &request);
-    rnl_status status = await(members, "MPI_Ibcast", code, &request);
+    status = await(members, rank, "MPI_Ibcast", code, &request);
     if (status == RNL_OK)
         memcpy(bytes, copy, size);
-    if (status != RNL_ERROR_TIMED_OUT)
+    if (is_through(status))
         free(copy);
     return status;
 }

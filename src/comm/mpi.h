@@ -11,7 +11,7 @@ struct mpi_functions {
 
 // Macros of mpi.h.
 struct mpi_constants {
-    void *world, *request_null, *errors_return, *in_place;
+    void *world, *self, *comm_null, *request_null, *errors_return, *in_place;
     void *types[RNL_ELEMENT_FLOAT64 + 1];  // by rnl_element; for FLOAT16 and
                                            // BFLOAT16 a type of the same size
     void *operations[RNL_REDUCE_MAX + 1];  // by rnl_reduction
@@ -24,14 +24,20 @@ extern struct mpi_constants mpi_constants;
 
 #define MPI_LEVEL_MULTIPLE 3  // MPI_THREAD_MULTIPLE, of both families
 
-// Finds the library and initialises MPI, once.
+// Finds the library, once.
 rnl_status mpi_load(const struct engine *engine);
 extern char mpi_version[];  // once it is loaded
+// Initialises MPI, once, if the program did not.
+rnl_status mpi_begin(const struct membership *members);
 // Some rank may never come: the process does not wait for MPI_Finalize at exit.
 void mpi_give_up(void);
 extern _Atomic int mpi_releases;  // communicators that end behind their work
-// Whether MPI_Finalize was called, by the program or at exit.
-bool mpi_is_over(void);
+// MPI_Finalize, by the program or at exit, waits for calls of MPI between
+// mpi_enter and mpi_leave, for some seconds. If mpi_enter returns false, MPI is
+// finalized, or about to be.
+bool mpi_enter(void);
+void mpi_leave(void);
+bool mpi_is_ending(void);  // those calls end soon
 // Ends a communicator of MPI, unless MPI has ended.
 void mpi_free(void **comm);
 

@@ -2,24 +2,35 @@
 #include "mpi.h"
 
 #include <dlfcn.h>
+#include <semaphore.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 // For MPI to be finalized where ranks may be gone. Not measured.
-#define FINALIZE_SECONDS 3
+#define FINALIZE_NS (UINT64_C(3) * 1000000000)
 #define VERSION_SIZE 8192  // MPICH tells how it was configured
 
 struct mpi_functions mpi;
 struct mpi_constants mpi_constants;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static bool loaded, initialised;
-static _Atomic bool given_up, ended;
-// Held while MPI ends, or one of its communicators.
-static pthread_mutex_t end_lock = PTHREAD_MUTEX_INITIALIZER;
+static bool loaded;  // `lock`
+// How far this process has MPI.
+static _Atomic enum phase {
+    PHASE_NONE,
+    PHASE_BEGINS,
+    PHASE_FAILED,
+    PHASE_USABLE,
+    PHASE_OVER,
+} phase;
+static _Atomic int init_code, level;
+static pthread_t main_thread;  // of MPI, if the library initialised MPI
+static sem_t exits;            // what that thread waits for
+static _Atomic bool given_up, ending;
+static _Atomic int users;  // between mpi_enter and mpi_leave
 _Atomic int mpi_releases;
 static pid_t owner;
 char mpi_version[VERSION_SIZE];
@@ -33,8 +44,9 @@ static bool open_library(void **out_library)
         "libmpi.so.40", "libmpi.so", "libmpich.so.12", "libmpi.so.12", NULL};
     static const char *const mpich[] = {"libmpich.so.12", "libmpi.so.12",
                                         "libmpi.so.40", "libmpi.so", NULL};
-    bool hydra = !getenv("OMPI_COMM_WORLD_SIZE") && getenv("PMI_SIZE");
-    const char *chosen = getenv("RUNNEL_MPI");
+    bool hydra =
+        !secure_getenv("OMPI_COMM_WORLD_SIZE") && secure_getenv("PMI_SIZE");
+    const char *chosen = secure_getenv("RUNNEL_MPI");
     // The program's own, if it has one.
     *out_library = RTLD_DEFAULT;
     if (!(chosen && chosen[0]) && dlsym(RTLD_DEFAULT, "MPI_Init_thread"))
@@ -75,6 +87,8 @@ static const struct {
 } constants[] = {
 #define PLACE(member) &mpi_constants.member
     {PLACE(world), "ompi_mpi_comm_world", 0x44000000},
+    {PLACE(self), "ompi_mpi_comm_self", 0x44000001},
+    {PLACE(comm_null), "ompi_mpi_comm_null", 0x04000000},
     {PLACE(request_null), "ompi_request_null", 0x2c000000},
     {PLACE(errors_return), "ompi_mpi_errors_return", 0x54000001},
     {PLACE(types[RNL_ELEMENT_INT8]), "ompi_mpi_int8_t", 0x4c000137},
@@ -96,10 +110,30 @@ static const struct {
 #undef PLACE
 };
 
+// Has the ABI of MPICH.
+static bool is_mpich(void)
+{
+    return strstr(mpi_version, "MPICH") || strstr(mpi_version, "MVAPICH") ||
+           strstr(mpi_version, "Intel(R) MPI");
+}
+
+// The standard ABI has other constants, whichever MPI is behind it.
+static bool has_standard_abi(void)
+{
+    Dl_info info;
+    return dladdr((void *)(uintptr_t)mpi.init, &info) && info.dli_fname &&
+           strstr(info.dli_fname, "libmpi_abi");
+}
+
 static rnl_status fill_constants(void *library)
 {
     bool open_mpi = dlsym(library, "ompi_mpi_comm_world");
-    if (!open_mpi && !strstr(mpi_version, "MPICH"))
+    if (has_standard_abi())
+        return report(RNL_ERROR_UNSUPPORTED, "rnl_comm_create", "context",
+                      "the library of MPI is libmpi_abi, whose standard ABI is "
+                      "not supported: name the library of Open MPI or of MPICH "
+                      "in RUNNEL_MPI");
+    if (!open_mpi && !is_mpich())
         return report(RNL_ERROR_UNSUPPORTED, "rnl_comm_create", "context",
                       "the library of MPI is neither Open MPI nor MPICH: %.80s",
                       mpi_version);
@@ -117,81 +151,196 @@ static rnl_status fill_constants(void *library)
     return RNL_OK;
 }
 
-// --- Beginning and end -------------------------------------------------------
+// --- Use ---------------------------------------------------------------------
 
 void mpi_give_up(void)
 {
     given_up = true;
 }
 
-bool mpi_is_over(void)
+static bool is_over(void)
 {
     int is = 0;
     return mpi.finalized(&is) != 0 || is;
 }
 
+bool mpi_enter(void)
+{
+    users++;
+    if (!ending && !is_over())
+        return true;
+    users--;
+    return false;
+}
+
+void mpi_leave(void)
+{
+    users--;
+}
+
+bool mpi_is_ending(void)
+{
+    return ending;
+}
+
 void mpi_free(void **comm)
 {
-    pthread_mutex_lock(&end_lock);
-    if (!mpi_is_over())
-        mpi.comm_free(comm);
-    pthread_mutex_unlock(&end_lock);
+    if (!mpi_enter())
+        return;
+    mpi.comm_free(comm);
+    mpi_leave();
 }
 
-// Ends the process where MPI waits for ranks that may never come.
-static void *end_process(void *status)
-{
-    nanosleep(&(struct timespec){.tv_sec = FINALIZE_SECONDS}, NULL);
-    if (ended)
-        return NULL;
-    fflush(NULL);
-    _exit((int)(intptr_t)status);
-}
+// --- End ---------------------------------------------------------------------
 
-// Communicators that are released end on threads of Runnel.
-static void await_releases(void)
+// Communicators that are released end on threads of Runnel, which MPI_Finalize
+// waits for. Then operations end.
+static void end_use(void)
 {
-    uint64_t deadline = clock_after(FINALIZE_SECONDS * UINT64_C(1000000000));
-    while (mpi_releases > 0 && !given_up && clock_ns() < deadline)
+    uint64_t deadline = clock_after(FINALIZE_NS);
+    while (!ending && mpi_releases > 0 && !given_up && clock_ns() < deadline)
+        nap();
+    ending = true;
+    deadline = clock_after(FINALIZE_NS);
+    while (users > 0 && clock_ns() < deadline)
         nap();
 }
 
-static void finalize(int status, void *unused)
+static int copy_nothing(void *comm, int key, void *state, void *value,
+                        void *out, int *out_is)
 {
-    pthread_t thread;
-    (void)unused;
-    if (owner != getpid() || mpi_is_over())
-        return;
-    await_releases();
-    if (given_up) {
-        if (pthread_create(&thread, NULL, end_process,
-                           (void *)(intptr_t)status))
-            return;
-        pthread_detach(thread);
-    }
-    pthread_mutex_lock(&end_lock);
-    mpi.finalize();
-    ended = true;
-    pthread_mutex_unlock(&end_lock);
+    (void)comm;
+    (void)key;
+    (void)state;
+    (void)value;
+    (void)out;
+    *out_is = 0;
+    return 0;
 }
 
-static rnl_status initialise(void)
+static int self_ends(void *comm, int key, void *value, void *state)
 {
-    int is = 0, level = 0;
-    if (mpi.initialized(&is) != 0)
-        is = 0;
-    if (!is) {
-        int code = mpi.init(NULL, NULL, MPI_LEVEL_MULTIPLE, &level);
-        if (code != 0)
-            return report(RNL_ERROR_DRIVER, "rnl_comm_create", "context",
-                          "MPI_Init_thread failed with code %d", code);
-        // MPICH 4.0 asks the handler of MPI_COMM_WORLD when a request fails.
-        mpi.handler(mpi_constants.world, mpi_constants.errors_return);
-        owner = getpid();
-        on_exit(finalize, NULL);
-    } else if (mpi.level(&level) != 0) {
-        level = 0;
+    (void)comm;
+    (void)key;
+    (void)value;
+    (void)state;
+    end_use();
+    return 0;
+}
+
+// MPI_Finalize deletes the attributes of MPI_COMM_SELF first, while MPI can
+// still be used. MPI without attributes is used all the same.
+static void watch_end(void)
+{
+    int key = 0;
+    if (mpi.create_key(copy_nothing, self_ends, &key, NULL) == 0)
+        mpi.set_attribute(mpi_constants.self, key, NULL);
+}
+
+// A thread may have a stream locked for good, by reading from a terminal.
+static void flush(FILE *stream)
+{
+    if (ftrylockfile(stream) != 0)
+        return;
+    fflush_unlocked(stream);
+    funlockfile(stream);
+}
+
+// Ends the process where MPI waits for ranks that may never come.
+static void finalize(int status, void *unused)
+{
+    (void)unused;
+    if (owner != getpid() || phase != PHASE_USABLE || is_over())
+        return;
+    end_use();
+    sem_post(&exits);
+    uint64_t deadline = clock_after(FINALIZE_NS);
+    while (phase != PHASE_OVER) {
+        nap();
+        if (!given_up || clock_ns() < deadline)
+            continue;
+        flush(stdout);
+        flush(stderr);
+        _exit(status);
     }
+    pthread_join(main_thread, NULL);
+}
+
+// --- Beginning ---------------------------------------------------------------
+
+// MPI asks for one thread to initialise and to finalize MPI. That thread is the
+// library's: MPI_Init_thread waits for other processes without a limit, and
+// creations have limits.
+static void *be_main_thread(void *unused)
+{
+    int got = 0;
+    sigset_t signals;
+    (void)unused;
+    init_code = mpi.init(NULL, NULL, MPI_LEVEL_MULTIPLE, &got);
+    level = got;
+    if (init_code != 0) {
+        pthread_detach(pthread_self());
+        phase = PHASE_FAILED;
+        return NULL;
+    }
+    // MPICH 4.0 asks the handler of MPI_COMM_WORLD when a request fails.
+    mpi.handler(mpi_constants.world, mpi_constants.errors_return);
+    watch_end();
+    owner = getpid();
+    on_exit(finalize, NULL);
+    phase = PHASE_USABLE;
+    // Signals are for the program's threads.
+    sigfillset(&signals);
+    pthread_sigmask(SIG_BLOCK, &signals, NULL);
+    while (sem_wait(&exits) != 0)
+        continue;
+    mpi.finalize();
+    phase = PHASE_OVER;
+    return NULL;
+}
+
+static rnl_status start_locked(void)
+{
+    int is = 0, got = 0;
+    if (phase != PHASE_NONE && phase != PHASE_FAILED)
+        return RNL_OK;
+    if (mpi.initialized(&is) == 0 && is) {
+        level = mpi.level(&got) == 0 ? got : 0;
+        if (level < MPI_LEVEL_MULTIPLE)
+            return RNL_OK;
+        watch_end();
+        phase = PHASE_USABLE;
+        return RNL_OK;
+    }
+    phase = PHASE_BEGINS;
+    sem_init(&exits, 0, 0);
+    if (pthread_create(&main_thread, NULL, be_main_thread, NULL) != 0) {
+        phase = PHASE_NONE;
+        return report(RNL_ERROR_OUT_OF_MEMORY, "rnl_comm_create", NULL,
+                      "there is no thread to initialise MPI");
+    }
+    return RNL_OK;
+}
+
+rnl_status mpi_begin(const struct membership *members)
+{
+    pthread_mutex_lock(&lock);
+    rnl_status status = start_locked();
+    pthread_mutex_unlock(&lock);
+    if (status != RNL_OK)
+        return status;
+    while (phase == PHASE_BEGINS && clock_ns() <= members->deadline)
+        nap();
+    if (phase == PHASE_BEGINS) {
+        mpi_give_up();
+        return report(RNL_ERROR_TIMED_OUT, "rnl_comm_create",
+                      "options.timeout_ns",
+                      "MPI_Init_thread waited for other processes, and the "
+                      "time limit passed");
+    }
+    if (phase == PHASE_FAILED)
+        return report(RNL_ERROR_DRIVER, "rnl_comm_create", "context",
+                      "MPI_Init_thread failed with code %d", init_code);
     if (level < MPI_LEVEL_MULTIPLE)
         return report(RNL_ERROR_INVALID_STATE, "rnl_comm_create", "context",
                       "MPI has thread level %d, and operations run on several "
@@ -205,24 +354,16 @@ static rnl_status load_locked(void)
 {
     int length = 0;
     void *library;
-    if (!loaded) {
-        if (!open_library(&library))
-            return rnl_last_error()->status;
-        rnl_status status = fill_functions(library);
-        if (status != RNL_OK)
-            return status;
-        mpi.version(mpi_version, &length);
-        if ((status = fill_constants(library)))
-            return status;
-        loaded = true;
-    }
-    if (mpi_is_over())
-        return report(RNL_ERROR_INVALID_STATE, "rnl_comm_create", "context",
-                      "MPI is finalized in this process");
-    if (initialised)
+    if (loaded)
         return RNL_OK;
-    rnl_status status = initialise();
-    initialised = status == RNL_OK;
+    if (!open_library(&library))
+        return rnl_last_error()->status;
+    rnl_status status = fill_functions(library);
+    if (status != RNL_OK)
+        return status;
+    mpi.version(mpi_version, &length);
+    status = fill_constants(library);
+    loaded = status == RNL_OK;
     return status;
 }
 
@@ -232,6 +373,9 @@ rnl_status mpi_load(const struct engine *engine)
     pthread_mutex_lock(&lock);
     rnl_status status = load_locked();
     pthread_mutex_unlock(&lock);
+    if (status == RNL_OK && (ending || is_over()))
+        status = report(RNL_ERROR_INVALID_STATE, "rnl_comm_create", "context",
+                        "MPI is finalized in this process");
     return status;
 }
 

@@ -17,13 +17,15 @@
 // argument is an array of steps; 0 stands for no argument.
 struct step {
     struct comm_op op;
+    uint64_t number;  // of comm_work
     uint16_t comm, send, receive;
 };
 
 struct running {
     struct comm *comm;
     const struct comm_op *op;
-    const char *send;  // NULL: in place
+    uint64_t number;
+    const char *send;
     char *receive;
     void *request;      // MPI's null request: not begun, or done
     uint64_t deadline;  // 0: not known yet
@@ -84,6 +86,8 @@ static rnl_status fail_late(const struct comm_run *run,
     return fail_run(run, late, RNL_ERROR_TIMED_OUT, why);
 }
 
+static const char mpi_ends[] = "MPI is finalized in this process";
+
 // --- Running -----------------------------------------------------------------
 
 static int begin(struct running *one)
@@ -92,7 +96,7 @@ static int begin(struct running *one)
     int count = (int)op->count;
     void *comm = one->comm->mpi.comm, *type = mpi_constants.types[op->element];
     void **request = &one->request;
-    const void *send = one->send ? one->send : mpi_constants.in_place;
+    const void *send = op->in_place ? mpi_constants.in_place : one->send;
     void *reduction =
         op_reduces(op->kind) ? mpi_constants.operations[op->reduction] : NULL;
     switch (op->kind) {
@@ -116,12 +120,34 @@ static int begin(struct running *one)
     }
 }
 
+// Other ranks do what this rank skips, and would meet the next operation with
+// an earlier one of theirs.
+static rnl_status check_turn(const struct comm_run *run,
+                             const struct running *one)
+{
+    char why[240];
+    uint64_t before = one->number - 1;
+    if (one->comm->aborted)
+        return fail_run(run, one, RNL_ERROR_CANCELLED,
+                        "the communicator was aborted");
+    if (!one->number || atomic_compare_exchange_strong(&one->comm->begun,
+                                                       &before, one->number))
+        return RNL_OK;
+    snprintf(why, sizeof why,
+             "operation %llu of this rank was skipped, because its stream "
+             "failed or was cancelled, and this is operation %llu: release "
+             "the communicator and create another one on all ranks",
+             (unsigned long long)before + 1, (unsigned long long)one->number);
+    return fail_run(run, one, RNL_ERROR_INVALID_STATE, why);
+}
+
 static rnl_status begin_all(const struct comm_run *run)
 {
-    for (size_t i = 0; i < run->count; i++)
-        if (run->all[i].comm->aborted)
-            return fail_run(run, &run->all[i], RNL_ERROR_CANCELLED,
-                            "the communicator was aborted");
+    rnl_status status = RNL_OK;
+    for (size_t i = 0; i < run->count && status == RNL_OK; i++)
+        status = check_turn(run, &run->all[i]);
+    if (status != RNL_OK)
+        return status;
     for (size_t i = 0; i < run->count; i++) {
         int code = begin(&run->all[i]);
         if (code != 0)
@@ -135,13 +161,20 @@ static rnl_status check_received(const struct comm_run *run,
 {
     const struct comm_op *op = one->op;
     char why[120];
-    int count = 0;
-    if (op->kind != OP_RECEIVE ||
-        (mpi.count(status, mpi_constants.types[op->element], &count) == 0 &&
-         (size_t)count == op->count))
+    int count = 0, code = 0;
+    if (op->kind == OP_RECEIVE)
+        code = mpi.count(status, mpi_constants.types[op->element], &count);
+    if (code != 0)
+        return fail_mpi(run, one, code);
+    if (op->kind != OP_RECEIVE || (size_t)count == op->count)
         return RNL_OK;
-    snprintf(why, sizeof why, "%zu elements were expected and %d came",
-             op->count, count);
+    if (count < 0)  // MPI_UNDEFINED
+        snprintf(why, sizeof why,
+                 "%zu elements were expected, and the last one came in part",
+                 op->count);
+    else
+        snprintf(why, sizeof why, "%zu elements were expected and %d came",
+                 op->count, count);
     return fail_run(run, one, RNL_ERROR_ARGUMENT_MISMATCH, why);
 }
 
@@ -167,7 +200,7 @@ static rnl_status test_all(const struct comm_run *run, size_t *out_left)
     return checked;
 }
 
-// Looks for an abort and at the clock.
+// Looks for an abort, for the end of MPI, and at the clock.
 static rnl_status look(const struct comm_run *run)
 {
     uint64_t now = clock_ns();
@@ -175,6 +208,8 @@ static rnl_status look(const struct comm_run *run)
         struct running *one = &run->all[i];
         if (one->done)
             continue;
+        if (mpi_is_ending())
+            return fail_run(run, one, RNL_ERROR_INVALID_STATE, mpi_ends);
         if (one->comm->aborted)
             return fail_run(run, one, RNL_ERROR_CANCELLED,
                             "the communicator was aborted");
@@ -189,10 +224,9 @@ static rnl_status look(const struct comm_run *run)
 static rnl_status run_all(const struct comm_run *run)
 {
     size_t left = run->count;
-    rnl_status status = mpi_is_over()
-                            ? fail_run(run, run->all, RNL_ERROR_INVALID_STATE,
-                                       "MPI is finalized in this process")
-                            : begin_all(run);
+    if (!mpi_enter())
+        return fail_run(run, run->all, RNL_ERROR_INVALID_STATE, mpi_ends);
+    rnl_status status = begin_all(run);
     for (unsigned round = 1; status == RNL_OK && left > 0; round++) {
         status = test_all(run, &left);
         if (status == RNL_OK && left > 0 && round % LOOK_ROUNDS == 0)
@@ -200,13 +234,15 @@ static rnl_status run_all(const struct comm_run *run)
         if (round > YIELD_ROUNDS && round % LOOK_ROUNDS == 0)
             sched_yield();
     }
+    mpi_leave();
     return status;
 }
 
 static char *address_of(const rnl_native_call *call, uint16_t argument,
                         size_t offset)
 {
-    return argument ? *(char *const *)call->arguments[argument] + offset : NULL;
+    char *buffer = argument ? *(char *const *)call->arguments[argument] : NULL;
+    return buffer ? buffer + offset : NULL;  // an empty one has no address
 }
 
 static struct running running_of(const rnl_native_call *call,
@@ -215,6 +251,7 @@ static struct running running_of(const rnl_native_call *call,
     return (struct running){
         .comm = *(struct comm *const *)call->arguments[step->comm],
         .op = &step->op,
+        .number = step->number,
         .send = address_of(call, step->send, step->op.send_offset),
         .receive = address_of(call, step->receive, step->op.receive_offset),
         .request = mpi_constants.request_null,
@@ -286,11 +323,24 @@ rnl_status mpi_check(const struct comm_work *work, const char *function)
                 op->element == RNL_ELEMENT_BFLOAT16;
     if (op->count > INT_MAX)
         return report(RNL_ERROR_OUT_OF_RANGE, function, "data",
-                      "MPI counts elements up to %d, not %zu", INT_MAX,
-                      op->count);
+                      "MPI counts elements up to %d, not %zu: split the "
+                      "operation",
+                      INT_MAX, op->count);
+    // Open MPI before 4.1.4 has the elements of all ranks in an int.
+    if ((op->kind == OP_ALL_GATHER || op->kind == OP_REDUCE_SCATTER) &&
+        op->count * (size_t)work->comm->size > INT_MAX)
+        return report(RNL_ERROR_OUT_OF_RANGE, function, "data",
+                      "MPI counts elements of all %d ranks up to %d, and each "
+                      "has %zu: split the operation",
+                      work->comm->size, INT_MAX, op->count);
+    if (op->kind == OP_REDUCE_SCATTER && op->in_place)
+        return report(RNL_ERROR_INVALID_ARGUMENT, function, "data",
+                      "'receive' is a part of 'send', and MPI does no "
+                      "reduce-scatter in place: use another buffer");
     if (op_reduces(op->kind) && half)
         return report(RNL_ERROR_UNSUPPORTED, function, "data",
-                      "MPI does not reduce FLOAT16 or BFLOAT16");
+                      "MPI does not reduce FLOAT16 or BFLOAT16: convert to "
+                      "FLOAT32 in a kernel");
     if (op_reduces(op->kind) && op->reduction == RNL_REDUCE_AVERAGE)
         return report(RNL_ERROR_UNSUPPORTED, function, "reduction",
                       "MPI has no average: sum, and divide in a kernel");
@@ -329,7 +379,7 @@ static uint16_t argument_of(struct comm_launch *launch, rnl_buffer buffer)
 static void add(struct comm_launch *launch, const struct comm_work *work)
 {
     struct step *step = &launch->steps[launch->count++];
-    *step = (struct step){.op = work->op};
+    *step = (struct step){.op = work->op, .number = work->number};
     step->comm = argument_of(launch, work->comm->mpi.self);
     step->send = argument_of(launch, work->send);
     step->receive = argument_of(launch, work->receive);

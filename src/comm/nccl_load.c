@@ -65,7 +65,7 @@ static rnl_status fill(struct nccl *family, void *library)
 // The driver's own functions, from the library that Runnel uses.
 static rnl_status fill_driver(struct nccl *family)
 {
-    const char *path = getenv(family->driver_variable);
+    const char *path = secure_getenv(family->driver_variable);
     void *driver = dlopen(path && path[0] ? path : family->driver,
                           RTLD_NOW | RTLD_NODELETE);
     void *get = dlsym(driver ? driver : RTLD_DEFAULT, family->get_name);

@@ -1,8 +1,8 @@
 // Operations: checked here, done by engines.
 #include "comm_internal.h"
 
+#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define GROUP_MOST 65536
 
@@ -24,6 +24,29 @@ struct side {
     size_t offset, elements;
 };
 
+// Reports why an object cannot be asked: with `why` if its handle is dead.
+static rnl_status refuse_object(rnl_status status, const char *function,
+                                const char *parameter, const char *why)
+{
+    return report(status, function, parameter, "%s",
+                  status == RNL_ERROR_INVALID_HANDLE
+                      ? why
+                      : rnl_last_error()->message);
+}
+
+static bool is_byte(rnl_element element)
+{
+    return element <= RNL_ELEMENT_UINT8;
+}
+
+// <runnel/base.h> has the rules: the signed and the unsigned integer of a size
+// have numbers 2n - 1 and 2n.
+static bool elements_fit(rnl_element one, rnl_element other)
+{
+    return one == other || is_byte(one) || is_byte(other) ||
+           (one <= RNL_ELEMENT_UINT64 && (one + 1) / 2 == (other + 1) / 2);
+}
+
 static rnl_status check_range(const struct comm_work *work,
                               const struct side *side, size_t room,
                               const char *function)
@@ -44,20 +67,24 @@ static rnl_status check_side(const struct comm_work *work,
 {
     rnl_buffer_info info = {.struct_size = sizeof info};
     rnl_status status = rnl_buffer_get_info(side->buffer, &info);
+    char why[40];
+    snprintf(why, sizeof why, "'%s' is not a live buffer", side->name);
     if (status != RNL_OK)
-        return report(status, function, "data", "'%s' is not a live buffer",
-                      side->name);
+        return refuse_object(status, function, "data", why);
     if (info.context != work->comm->context)
         return report(RNL_ERROR_INVALID_ARGUMENT, function, "data",
                       "'%s' is a buffer of another context than the "
                       "communicator's",
                       side->name);
-    if (info.element != RNL_ELEMENT_UNKNOWN && info.element != work->op.element)
+    if (!elements_fit(info.element, work->op.element))
         return report(RNL_ERROR_ARGUMENT_MISMATCH, function, "data",
-                      "'%s' has elements of type %d and the operation has "
-                      "elements of type %d (rnl_element)",
-                      side->name, (int)info.element, (int)work->op.element);
-    *out_address = (char *)info.device_address + side->offset;
+                      "'%s' is a buffer of %s, and the operation has elements "
+                      "of %s",
+                      side->name, element_name(info.element),
+                      element_name(work->op.element));
+    *out_address = info.device_address
+                       ? (char *)info.device_address + side->offset
+                       : NULL;
     return check_range(work, side, info.size, function);
 }
 
@@ -72,6 +99,38 @@ static size_t times(size_t count, int size)
 static rnl_status refuse_data(const char *function, const char *why)
 {
     return report(RNL_ERROR_INVALID_ARGUMENT, function, "data", "%s", why);
+}
+
+// An operation is in place if it sends and receives a rank's elements at one
+// place. Other bytes that both sides have are an error.
+static rnl_status check_overlap(struct comm_work *work, const struct side *send,
+                                const struct side *receive,
+                                const char *function)
+{
+    size_t width = rnl_element_size(work->op.element);
+    size_t before = (size_t)work->comm->rank * work->op.count * width;
+    uintptr_t from = (uintptr_t)work->send_address;
+    uintptr_t to = (uintptr_t)work->receive_address;
+    if (!from || !to || from >= to + receive->elements * width ||
+        to >= from + send->elements * width)
+        return RNL_OK;
+    switch (work->op.kind) {
+    case OP_ALL_GATHER:
+        to += before;
+        break;
+    case OP_REDUCE_SCATTER:
+        from += before;
+        break;
+    default:
+        break;
+    }
+    work->op.in_place = from == to;
+    return work->op.in_place
+               ? RNL_OK
+               : refuse_data(function,
+                             "the bytes of 'send' and 'receive' overlap: use "
+                             "another buffer, or 'send' NULL where the "
+                             "operation can be done in place");
 }
 
 static rnl_status check_data(struct comm_work *work, const rnl_comm_data *data,
@@ -95,10 +154,13 @@ static rnl_status check_data(struct comm_work *work, const rnl_comm_data *data,
     if (sends && !data->send && !in_place)
         return refuse_data(function, "'send' is NULL, and the operation cannot "
                                      "be done in place");
+    work->op.in_place = sends && !data->send;
     if (data->send)
         status = check_side(work, &send, function, &work->send_address);
     if (status == RNL_OK && kind != OP_SEND)
         status = check_side(work, &receive, function, &work->receive_address);
+    if (status == RNL_OK && data->send && kind != OP_SEND)
+        status = check_overlap(work, &send, &receive, function);
     return status;
 }
 
@@ -107,8 +169,8 @@ static rnl_status check_stream(struct comm_work *work, const char *function)
     rnl_stream_info info = {.struct_size = sizeof info};
     rnl_status status = rnl_stream_get_info(work->stream, &info);
     if (status != RNL_OK)
-        return report(status, function, "stream",
-                      "'stream' is not a live stream");
+        return refuse_object(status, function, "stream",
+                             "'stream' is not a live stream");
     return info.context == work->comm->context
                ? RNL_OK
                : report(RNL_ERROR_INVALID_ARGUMENT, function, "stream",
@@ -135,8 +197,9 @@ static rnl_status check_numbers(const struct comm_work *work,
                       (int)op->element);
     if (work->comm->aborted)
         return report(RNL_ERROR_INVALID_STATE, function, "comm",
-                      "the communicator was aborted: rank %d of %d cannot "
-                      "enqueue operations any more",
+                      "the communicator was aborted, and rank %d of %d cannot "
+                      "enqueue operations any more: release it and create "
+                      "another one on all ranks",
                       work->comm->rank, work->comm->size);
     return RNL_OK;
 }
@@ -184,6 +247,19 @@ static rnl_status add(const struct comm_work *work, const char *function)
     return RNL_OK;
 }
 
+static rnl_status enqueue_one(struct comm_work *work, const char *function)
+{
+    struct comm *comm = work->comm;
+    pthread_mutex_lock(&comm->order);
+    rnl_status status = comm_order_locked(comm, work, function);
+    if (status == RNL_OK)
+        status = comm->engine->enqueue(work, 1, function);
+    if (status != RNL_OK && work->number)
+        comm->enqueued--;
+    pthread_mutex_unlock(&comm->order);
+    return status;
+}
+
 static rnl_status enqueue(rnl_stream stream, rnl_comm handle,
                           const rnl_comm_data *data, struct comm_op op,
                           const char *function)
@@ -199,9 +275,7 @@ static rnl_status enqueue(rnl_stream stream, rnl_comm handle,
         if (status == RNL_OK)
             return RNL_OK;  // pinned until the group ends
     } else if (status == RNL_OK) {
-        status = comm_order(work.comm, &work, function);
-        if (status == RNL_OK)
-            status = work.comm->engine->enqueue(&work, 1, function);
+        status = enqueue_one(&work, function);
     }
     comm_unpin(work.comm);
     return status;
@@ -229,25 +303,49 @@ static bool is_on_one_stream(const struct comm_work *work)
     return before == group.works || before[-1].stream == work->stream;
 }
 
-static rnl_status enqueue_group(const char *function)
+// The communicator of the group with the least number above `number`.
+static struct comm *next_comm(uint64_t number)
+{
+    struct comm *next = NULL;
+    for (size_t i = 0; i < group.count; i++) {
+        struct comm *comm = group.works[i].comm;
+        if (comm->number > number && (!next || comm->number < next->number))
+            next = comm;
+    }
+    return next;
+}
+
+static rnl_status enqueue_group_locked(const char *function)
 {
     rnl_status status = RNL_OK;
     const struct engine *engine =
         group.count ? group.works[0].comm->engine : NULL;
     for (size_t i = 0; i < group.count && status == RNL_OK; i++) {
-        const struct comm_work *work = &group.works[i];
+        struct comm_work *work = &group.works[i];
         if (work->comm->engine != engine)
             status = report(RNL_ERROR_INVALID_ARGUMENT, function, NULL,
-                            "the group has operations of two engines");
+                            "the group has operations of two engines: use "
+                            "one group for each");
         else if (!is_on_one_stream(work))
             status = report(RNL_ERROR_INVALID_ARGUMENT, function, "stream",
                             "operations of one communicator in a group go to "
                             "one stream");
         else
-            status = comm_order(work->comm, work, function);
+            status = comm_order_locked(work->comm, work, function);
     }
     if (status == RNL_OK && group.count)
         status = engine->enqueue(group.works, group.count, function);
+    return status;
+}
+
+static rnl_status enqueue_group(const char *function)
+{
+    struct comm *comm;
+    for (comm = next_comm(0); comm; comm = next_comm(comm->number))
+        pthread_mutex_lock(&comm->order);
+    rnl_status status = enqueue_group_locked(function);
+    for (comm = next_comm(0); comm; comm = next_comm(comm->number))
+        pthread_mutex_unlock(&comm->order);
     return status;
 }
 

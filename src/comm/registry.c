@@ -68,6 +68,7 @@ struct comm *comm_new(const struct engine *engine, rnl_context context,
     snprintf(comm->label, sizeof comm->label, "%s",
              options->label ? options->label : "");
     pthread_mutex_init(&comm->lock, NULL);
+    pthread_mutex_init(&comm->order, NULL);
     comm->pins = 1;
     comm->dead = true;
     comm->forks = forks;
@@ -80,7 +81,7 @@ struct comm *comm_new(const struct engine *engine, rnl_context context,
     if (!comm->number) {
         comm_delete(comm);
         return refuse_new("this process has 1024 communicators, and no more "
-                          "are possible");
+                          "are possible: release some");
     }
     rnl_context_retain(context);
     return comm;
@@ -94,17 +95,14 @@ rnl_comm comm_publish(struct comm *comm)
     return (rnl_comm)(uintptr_t)comm->number;
 }
 
-static rnl_status judge(const struct comm *comm, rnl_comm handle,
-                        const char *function)
+static rnl_status refuse(bool is_parents, rnl_comm handle, const char *function)
 {
-    if (!comm)
-        return report(RNL_ERROR_INVALID_HANDLE, function, "comm",
-                      handle ? "'comm' is not a live communicator"
-                             : "'comm' is NULL");
-    return comm->forks == forks
-               ? RNL_OK
-               : report(RNL_ERROR_FORKED, function, "comm",
-                        "the communicator belongs to the parent process");
+    if (is_parents)
+        return report(RNL_ERROR_FORKED, function, "comm",
+                      "the communicator belongs to the parent process");
+    return report(RNL_ERROR_INVALID_HANDLE, function, "comm",
+                  handle ? "'comm' is not a live communicator"
+                         : "'comm' is NULL");
 }
 
 struct comm *comm_find(rnl_comm handle, const char *function,
@@ -112,13 +110,13 @@ struct comm *comm_find(rnl_comm handle, const char *function,
 {
     pthread_mutex_lock(&lock);
     struct comm *comm = find_locked((uint64_t)(uintptr_t)handle);
-    bool usable = comm && !comm->dead && comm->forks == forks;
+    bool live = comm && !comm->dead;
+    bool is_parents = live && comm->forks != forks;
+    bool usable = live && !is_parents;
     if (usable)
         comm->pins++;
     pthread_mutex_unlock(&lock);
-    *out_status =
-        usable ? RNL_OK
-               : judge(comm && !comm->dead ? comm : NULL, handle, function);
+    *out_status = usable ? RNL_OK : refuse(is_parents, handle, function);
     return usable ? comm : NULL;
 }
 
@@ -152,6 +150,7 @@ void comm_unpin(struct comm *comm)
 void comm_delete(struct comm *comm)
 {
     pthread_mutex_destroy(&comm->lock);
+    pthread_mutex_destroy(&comm->order);
     free(comm);
 }
 
@@ -198,15 +197,15 @@ static rnl_status follow_locked(struct comm *comm, rnl_stream stream,
     return RNL_OK;
 }
 
-rnl_status comm_order(struct comm *comm, const struct comm_work *work,
-                      const char *function)
+rnl_status comm_order_locked(struct comm *comm, struct comm_work *work,
+                             const char *function)
 {
-    rnl_status status = RNL_OK;
-    if (comm->last_stream == work->stream)
-        return RNL_OK;  // the usual case
-    pthread_mutex_lock(&comm->lock);
-    if (comm->last_stream != work->stream && !stream_is_captured(work->stream))
-        status = follow_locked(comm, work->stream, function);
-    pthread_mutex_unlock(&comm->lock);
+    if (stream_is_captured(work->stream))
+        return RNL_OK;
+    rnl_status status = comm->last_stream == work->stream
+                            ? RNL_OK
+                            : follow_locked(comm, work->stream, function);
+    if (status == RNL_OK)
+        work->number = ++comm->enqueued;
     return status;
 }

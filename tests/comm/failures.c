@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 static const rnl_comm_data *one_int(rnl_buffer buffer)
@@ -17,14 +18,32 @@ static const rnl_comm_data *one_int(rnl_buffer buffer)
     return &data;
 }
 
+static uint64_t now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * SECOND + (uint64_t)now.tv_nsec;
+}
+
+// Has `comm` replaced by one with a time limit, and returns the one before.
+static rnl_comm begin_tight(uint64_t timeout_ns)
+{
+    ranks_begin(NULL);
+    rnl_comm calm = comm;
+    ranks_meet(calm);
+    expect_ok(rnl_comm_create(
+        context, RNL_COMM_OPTIONS(.timeout_ns = timeout_ns, .label = "tight"),
+        &comm));
+    return calm;
+}
+
 // The last rank does not take part until the others have given up.
 RNL_TEST(a_rank_that_hangs_ends_the_others_waits_in_time)
 {
     int *ints;
-    rnl_comm calm;
     char words[80];
-    ranks_begin(RNL_COMM_OPTIONS(.timeout_ns = SECOND / 5, .label = "tight"));
-    expect_ok(rnl_comm_create(context, NULL, &calm));
+    rnl_comm calm = begin_tight(SECOND / 5);
+    uint64_t start = now_ns();
     rnl_buffer buffer = ranks_ints(1, &ints);
     if (rank != size - 1) {
         expect_ok(rnl_enqueue_all_reduce(stream, comm, one_int(buffer),
@@ -34,6 +53,7 @@ RNL_TEST(a_rank_that_hangs_ends_the_others_waits_in_time)
                  "time limit of 0.200 s",
                  rank, size);
         ranks_fails(stream, RNL_ERROR_TIMED_OUT, words);
+        assert_true(now_ns() - start < 10 * SECOND / 5);
         rnl_comm_info info = {.struct_size = sizeof info};
         expect_ok(rnl_comm_get_info(comm, &info));
         assert_true(info.aborted);
@@ -54,20 +74,54 @@ RNL_TEST(a_rank_that_dies_ends_the_others_waits_in_time)
     int *ints;
     if (getenv("OMPI_COMM_WORLD_SIZE"))
         test_skip("the launcher of Open MPI ends all ranks");
-    ranks_begin(RNL_COMM_OPTIONS(.timeout_ns = SECOND));
+    rnl_comm calm = begin_tight(SECOND);
     rnl_buffer buffer = ranks_ints(1, &ints);
     expect_ok(
         rnl_enqueue_all_reduce(stream, comm, one_int(buffer), RNL_REDUCE_SUM));
     expect_ok(rnl_stream_synchronize(stream, RNL_FOREVER));
     if (rank == size - 1)
         _exit(0);
+    uint64_t start = now_ns();
     expect_ok(
         rnl_enqueue_all_reduce(stream, comm, one_int(buffer), RNL_REDUCE_SUM));
     rnl_status status = rnl_stream_synchronize(stream, RNL_FOREVER);
     // The engine may notice by itself.
     assert_true(status == RNL_ERROR_TIMED_OUT || status == RNL_ERROR_DRIVER);
     assert_non_null(strstr(rnl_last_error()->message, "all-reduce of rank"));
+    assert_true(now_ns() - start < 10 * SECOND);
+    expect_ok(rnl_comm_release(calm));
     expect_ok(rnl_buffer_release(buffer));
+    ranks_end();
+}
+
+// Rank 0's second operation does not meet the first one of the others.
+RNL_TEST(a_rank_that_skips_an_operation_gives_no_other_data)
+{
+    int *ints;
+    struct ranks_gate gate = {false};
+    rnl_comm calm = begin_tight(SECOND);
+    rnl_buffer buffer = ranks_ints(1, &ints);
+    *ints = 1;
+    if (rank == 0)
+        expect_ok(
+            rnl_enqueue_host_function(stream, ranks_fail_behind_gate, &gate));
+    expect_ok(
+        rnl_enqueue_all_reduce(stream, comm, one_int(buffer), RNL_REDUCE_SUM));
+    gate.is_open = true;
+    if (rank == 0) {
+        ranks_fails(stream, RNL_ERROR_LAUNCH_FAILED, "told to fail");
+        rnl_stream_reset_and_wait(stream);
+        expect_ok(rnl_enqueue_all_reduce(stream, comm, one_int(buffer),
+                                         RNL_REDUCE_SUM));
+        ranks_fails(stream, RNL_ERROR_INVALID_STATE,
+                    "operation 1 of this rank was skipped");
+    } else {
+        ranks_fails(stream, RNL_ERROR_TIMED_OUT, "not done within");
+    }
+    ranks_meet(calm);
+    expect_ok(rnl_comm_release(calm));
+    expect_ok(rnl_buffer_release(buffer));
+    rnl_stream_reset_and_wait(stream);
     ranks_end();
 }
 

@@ -18,20 +18,36 @@ enum {
 
 struct fake_mpi fake_mpi;
 
+// The delete function of the last key, and of MPI_COMM_SELF's attribute.
+static int (*end_of_key)(void *comm, int key, void *value, void *state);
+static int (*end_of_self)(void *comm, int key, void *value, void *state);
+
 #define SYMBOL(name, vendor, parameters) int vendor parameters;
 #include "comm/mpi.def"
 #undef SYMBOL
 
 // The result that the test asks of this call, which may follow MPI_Finalize.
-static int result_at_any_time(void)
+static int result_at_any_time_of(const char *name)
 {
-    return ++fake_mpi.calls == fake_mpi.fail_at ? CLASS : 0;
+    if (++fake_mpi.calls != fake_mpi.fail_at)
+        return 0;
+    fake_mpi.failed = name;
+    return CLASS;
 }
 
-static int result(void)
+static int result_of(const char *name)
 {
     fake_mpi.late_calls += fake_mpi.finalized;
-    return result_at_any_time();
+    return result_at_any_time_of(name);
+}
+
+#define result() result_of(__func__)
+#define result_at_any_time() result_at_any_time_of(__func__)
+
+static void await(_Atomic int *hangs)
+{
+    while (*hangs)
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
 }
 
 static size_t width_of(void *type)
@@ -49,7 +65,8 @@ static int request(int code, void **out_request)
 
 static void move(const void *send, void *receive, int count, void *type)
 {
-    if (send != (const void *)-1 && !fake_mpi.hangs)
+    fake_mpi.in_place += send == (const void *)-1;
+    if (send != (const void *)-1 && !fake_mpi.hangs && count > 0)
         memcpy(receive, send, (size_t)count * width_of(type));
 }
 
@@ -71,6 +88,8 @@ int MPI_Init_thread(int *count, char ***texts, int level, int *out_level)
 {
     (void)count;
     (void)texts;
+    fake_mpi.inits++;
+    await(&fake_mpi.init_hangs);
     int code = result();
     *out_level = level;
     fake_mpi.initialised |= code == 0;
@@ -79,6 +98,11 @@ int MPI_Init_thread(int *count, char ***texts, int level, int *out_level)
 
 int MPI_Finalize(void)
 {
+    if (fake_mpi.at_end)
+        fake_mpi.at_end();
+    if (end_of_self)
+        end_of_self((void *)0x44000001, 1, NULL, NULL);
+    await(&fake_mpi.finalize_hangs);
     int code = result();
     fake_mpi.finalized = 1;
     return code;
@@ -92,7 +116,9 @@ int MPI_Query_thread(int *out_level)
 
 int MPI_Get_library_version(char *out_text, int *out_length)
 {
-    *out_length = sprintf(out_text, "MPICH, a fake of it");
+    const char *version = fake_mpi.version;
+    *out_length =
+        sprintf(out_text, "%s", version ? version : "MPICH, a fake of it");
     return result();
 }
 
@@ -113,15 +139,44 @@ int MPI_Error_string(int code, char *out_text, int *out_length)
 int MPI_Comm_rank(void *comm, int *out_rank)
 {
     (void)comm;
-    *out_rank = 0;
+    *out_rank = fake_mpi.rank;
     return result();
 }
 
 int MPI_Comm_size(void *comm, int *out_size)
 {
     (void)comm;
-    *out_size = 1;
+    *out_size = fake_mpi.size ? fake_mpi.size : 1;
     return result();
+}
+
+int MPI_Comm_test_inter(void *comm, int *out_is)
+{
+    (void)comm;
+    *out_is = fake_mpi.inter;
+    return result();
+}
+
+int MPI_Comm_create_keyval(int (*copy)(void *, int, void *, void *, void *,
+                                       int *),
+                           int (*end)(void *, int, void *, void *),
+                           int *out_key, void *state)
+{
+    (void)copy;
+    (void)state;
+    *out_key = 1;
+    end_of_key = end;
+    return result();
+}
+
+int MPI_Comm_set_attr(void *comm, int key, void *value)
+{
+    (void)comm;
+    (void)key;
+    (void)value;
+    int code = result();
+    end_of_self = code == 0 ? end_of_key : end_of_self;
+    return code;
 }
 
 // Done, with a communicator, when MPI_Test has asked.
@@ -140,8 +195,7 @@ int MPI_Comm_create_group(void *comm, void *group, int tag, void **out_comm)
     (void)comm;
     (void)group;
     fake_mpi.tag = tag;
-    while (fake_mpi.hangs)
-        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    await(&fake_mpi.hangs);
     int code = result();
     fake_mpi.comms += code == 0;
     *out_comm = (void *)DUPLICATE;
@@ -195,7 +249,8 @@ int MPI_Test(void **asked, int *out_done, void *out_status)
 {
     (void)out_status;
     int code = result();
-    *out_done = code == 0 && *asked == (void *)DONE;
+    *out_done = code == 0 && (*asked == (void *)DONE ||
+                              (*asked == (void *)HANGS && !fake_mpi.hangs));
     if (*out_done)
         *asked = (void *)NO_REQUEST;
     if (*out_done && atomic_exchange(&fake_mpi.duplicating, false))

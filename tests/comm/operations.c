@@ -44,12 +44,13 @@ static void reduce_all(void)
     rnl_buffer receive = ranks_ints(100000, &to);
     for (int reduction = RNL_REDUCE_SUM; reduction <= RNL_REDUCE_MAX;
          reduction++)
-        for (size_t c = 0; c < 6; c++) {
-            size_t count = counts[c / 2];
-            bool in_place = c % 2;
+        for (size_t c = 0; c < 9; c++) {
+            size_t count = counts[c / 3];
+            // NULL stands for the same buffer.
+            rnl_buffer sides[] = {send, NULL, receive};
             for (size_t i = 0; i < count; i++)
                 from[i] = to[i] = rank + 1;
-            expect_ok(all_reduce(in_place ? NULL : send, receive, count,
+            expect_ok(all_reduce(sides[c % 3], receive, count,
                                  (rnl_reduction)reduction));
             expect_ok(rnl_stream_synchronize(stream, RNL_FOREVER));
             for (size_t i = 0; i < count; i++)
@@ -111,11 +112,13 @@ RNL_TEST(reduce_scatter_and_all_gather_share_parts)
     for (int i = 0; i < COUNT; i++)
         assert_int_equal(part[i], size * (rank * COUNT + i));
     expect_ok(rnl_enqueue_all_gather(stream, comm, &gather));
-    // In place, once more.
-    expect_ok(
-        rnl_enqueue_all_gather(stream, comm,
-                               RNL_COMM_DATA(.receive = all, .count = COUNT,
-                                             .element = RNL_ELEMENT_INT32)));
+    // In place, once more, by NULL and by address.
+    rnl_comm_data again = {sizeof again,     NULL, 0, all, 0, COUNT,
+                           RNL_ELEMENT_INT32};
+    expect_ok(rnl_enqueue_all_gather(stream, comm, &again));
+    again.send = all;
+    again.send_offset = (size_t)rank * COUNT * sizeof(int);
+    expect_ok(rnl_enqueue_all_gather(stream, comm, &again));
     expect_ok(rnl_stream_synchronize(stream, RNL_FOREVER));
     for (int i = 0; i < size * COUNT; i++)
         assert_int_equal(whole[i], size * i);
@@ -203,7 +206,8 @@ RNL_TEST(operations_are_captured_and_replayed)
     ranks_end();
 }
 
-// Two groups of one communicator, under way at once.
+// Two groups of one communicator, under way at once. The order of their
+// messages is any, so a message may come in the other group.
 RNL_TEST(captured_groups_are_launched_on_two_streams)
 {
     enum { GROUPS = 2, ROUNDS = 20, COUNT = 1 << 14 };
@@ -236,16 +240,17 @@ RNL_TEST(captured_groups_are_launched_on_two_streams)
     }
     for (int round = 0; round < ROUNDS; round++) {
         for (int i = 0; i < GROUPS; i++)
-            ints[2 * i][COUNT - 1] = 100 * round + rank;
+            ints[2 * i][COUNT - 1] = 1000 * i + 10 * round + rank;
         for (int i = 0; i < GROUPS; i++)
             expect_ok(rnl_enqueue_graph(streams[i], execs[i]));
         for (int i = 0; i < GROUPS; i++)
             expect_ok(rnl_stream_flush(streams[i]));
         for (int i = 0; i < GROUPS; i++)
             expect_ok(rnl_stream_synchronize(streams[i], RNL_FOREVER));
-        for (int i = 0; i < GROUPS; i++)
-            assert_int_equal(ints[2 * i + 1][COUNT - 1],
-                             100 * round + (rank + size - 1) % size);
+        int first = 10 * round + (rank + size - 1) % size;
+        int one = ints[1][COUNT - 1], other = ints[3][COUNT - 1];
+        assert_true(one == first || one == first + 1000);
+        assert_int_equal(one + other, 2 * first + 1000);
     }
     for (int i = 0; i < GROUPS; i++) {
         expect_ok(rnl_graph_exec_release(execs[i]));

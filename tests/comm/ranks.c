@@ -1,5 +1,6 @@
 #include "ranks.h"
 
+#include <sched.h>
 #include <string.h>
 
 rnl_context context;
@@ -21,8 +22,15 @@ void ranks_begin(const rnl_comm_options *options)
 void ranks_end(void)
 {
     expect_ok(rnl_comm_release(comm));
+    comm = NULL;
     expect_ok(rnl_stream_release(stream));
     expect_ok(rnl_context_release(context));
+}
+
+void ranks_begin_mpi(void)
+{
+    ranks_begin(NULL);
+    ranks_end();
 }
 
 void ranks_refused(rnl_status got, rnl_status status, const char *words,
@@ -39,6 +47,14 @@ void ranks_refused(rnl_status got, rnl_status status, const char *words,
 void ranks_fails(rnl_stream failing, rnl_status status, const char *words)
 {
     expect_refused(rnl_stream_synchronize(failing, RNL_FOREVER), status, words);
+}
+
+void ranks_fail_behind_gate(rnl_status status, void *gate)
+{
+    (void)status;
+    while (!((struct ranks_gate *)gate)->is_open)
+        sched_yield();
+    rnl_host_function_fail("told to fail");
 }
 
 rnl_buffer ranks_ints(size_t count, int **out_ints)

@@ -16,6 +16,9 @@ extern int rank, size;
 void ranks_begin(const rnl_comm_options *options);
 void ranks_end(void);
 
+// Has MPI initialised, for creations with a time limit of milliseconds.
+void ranks_begin_mpi(void);
+
 #define expect_ok(call) test_status((call), RNL_OK, #call, __FILE__, __LINE__)
 
 // The call fails so, and the message has the words.
@@ -26,6 +29,12 @@ void ranks_refused(rnl_status got, rnl_status status, const char *words,
 
 // Waits for the stream, which fails so.
 void ranks_fails(rnl_stream failing, rnl_status status, const char *words);
+
+// A host function that fails its stream once the gate, its argument, is open.
+struct ranks_gate {
+    _Atomic bool is_open;
+};
+void ranks_fail_behind_gate(rnl_status status, void *gate);
 
 // A buffer of ints, and its place in memory.
 rnl_buffer ranks_ints(size_t count, int **out_ints);

@@ -2,6 +2,7 @@
 #include "ranks.h"
 
 #include <dlfcn.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -79,6 +80,183 @@ RNL_TEST(sides_that_an_operation_lacks_are_refused)
     ranks_end();
 }
 
+// Only the bytes of a rank's own elements may be at one place.
+RNL_TEST(sides_that_overlap_are_refused)
+{
+    int *ints;
+    rnl_buffer slice;
+    ranks_begin(NULL);
+    rnl_buffer buffer = ranks_ints(8, &ints);
+    expect_ok(rnl_buffer_slice(buffer, 4, 12, &slice));
+    rnl_comm_data data = {sizeof data, buffer,           0, slice, 0,
+                          3,           RNL_ELEMENT_INT32};
+    expect_refused(reduce(stream, &data), RNL_ERROR_INVALID_ARGUMENT,
+                   "'send' and 'receive' overlap");
+    expect_refused(rnl_enqueue_all_gather(stream, comm, &data),
+                   RNL_ERROR_INVALID_ARGUMENT, "overlap");
+    data.send_offset = 8;
+    expect_refused(reduce(stream, &data), RNL_ERROR_INVALID_ARGUMENT,
+                   "overlap");
+    data.send_offset = 4;
+    expect_refused(
+        rnl_enqueue_reduce_scatter(stream, comm, &data, RNL_REDUCE_SUM),
+        RNL_ERROR_INVALID_ARGUMENT, "MPI does no reduce-scatter in place");
+    data.send_offset = 16;
+    expect_ok(reduce(stream, &data));
+    data.count = 0;
+    data.send_offset = 8;
+    expect_ok(reduce(stream, &data));
+    expect_ok(rnl_stream_synchronize(stream, RNL_FOREVER));
+    expect_ok(rnl_buffer_release(slice));
+    expect_ok(rnl_buffer_release(buffer));
+    ranks_end();
+}
+
+static rnl_status reduce_typed(rnl_element of_buffer, rnl_element element)
+{
+    rnl_buffer typed;
+    expect_ok(rnl_buffer_create_typed(context, of_buffer, 1, NULL, &typed));
+    rnl_status status =
+        reduce(stream, RNL_COMM_DATA(.receive = typed, .count = 1,
+                                     .element = element));
+    expect_ok(rnl_buffer_release(typed));
+    return status;
+}
+
+// As in launches.
+RNL_TEST(elements_fit_by_the_rules_of_rnl_element)
+{
+    ranks_begin(NULL);
+    expect_ok(reduce_typed(RNL_ELEMENT_UINT32, RNL_ELEMENT_INT32));
+    expect_ok(reduce_typed(RNL_ELEMENT_INT64, RNL_ELEMENT_UINT64));
+    expect_ok(reduce_typed(RNL_ELEMENT_FLOAT64, RNL_ELEMENT_UINT8));
+    expect_ok(reduce_typed(RNL_ELEMENT_UINT8, RNL_ELEMENT_INT8));
+    expect_refused(reduce_typed(RNL_ELEMENT_FLOAT64, RNL_ELEMENT_INT32),
+                   RNL_ERROR_ARGUMENT_MISMATCH,
+                   "a buffer of FLOAT64, and the operation has elements of "
+                   "INT32");
+    expect_refused(reduce_typed(RNL_ELEMENT_INT32, RNL_ELEMENT_INT16),
+                   RNL_ERROR_ARGUMENT_MISMATCH, "a buffer of INT32");
+    expect_refused(reduce_typed(RNL_ELEMENT_UINT64, RNL_ELEMENT_FLOAT64),
+                   RNL_ERROR_ARGUMENT_MISMATCH, "a buffer of UINT64");
+    expect_ok(rnl_stream_synchronize(stream, RNL_FOREVER));
+    ranks_end();
+}
+
+struct refused_call {
+    const rnl_comm_data *data;
+    rnl_status status;
+    char message[200];
+};
+
+static void call_within(rnl_status status, void *user_data)
+{
+    struct refused_call *call = user_data;
+    (void)status;
+    call->status = reduce(stream, call->data);
+    snprintf(call->message, sizeof call->message, "%s",
+             rnl_last_error()->message);
+}
+
+RNL_TEST(a_call_in_a_host_function_is_refused_as_that)
+{
+    int *ints;
+    ranks_begin(NULL);
+    rnl_buffer buffer = ranks_ints(1, &ints);
+    struct refused_call call = {.data = RNL_COMM_DATA(
+                                    .receive = buffer, .count = 1,
+                                    .element = RNL_ELEMENT_INT32)};
+    expect_ok(rnl_enqueue_host_function(stream, call_within, &call));
+    expect_ok(rnl_stream_synchronize(stream, RNL_FOREVER));
+    assert_int_equal(call.status, RNL_ERROR_NOT_PERMITTED);
+    assert_non_null(strstr(call.message, "host function"));
+    expect_ok(rnl_buffer_release(buffer));
+    ranks_end();
+}
+
+// Each operation, with the handles of a stream and of a communicator.
+static void expect_all_refused(rnl_stream on, rnl_comm by, rnl_buffer buffer,
+                               const char *words)
+{
+    const rnl_comm_data in = {sizeof in,        NULL, 0, buffer, 0, 1,
+                              RNL_ELEMENT_INT32};
+    const rnl_comm_data out = {sizeof out, buffer,           0, NULL, 0,
+                               1,          RNL_ELEMENT_INT32};
+    const rnl_comm_data both = {sizeof both, buffer,           4, buffer, 0,
+                                1,           RNL_ELEMENT_INT32};
+    rnl_status dead = RNL_ERROR_INVALID_HANDLE;
+    expect_refused(rnl_enqueue_all_reduce(on, by, &in, RNL_REDUCE_SUM), dead,
+                   words);
+    expect_refused(rnl_enqueue_broadcast(on, by, &in, 0), dead, words);
+    expect_refused(rnl_enqueue_reduce_scatter(on, by, &both, RNL_REDUCE_SUM),
+                   dead, words);
+    expect_refused(rnl_enqueue_all_gather(on, by, &in), dead, words);
+    expect_refused(rnl_enqueue_send(on, by, &out, 0), dead, words);
+    expect_refused(rnl_enqueue_receive(on, by, &in, 0), dead, words);
+}
+
+RNL_TEST(all_operations_refuse_dead_handles)
+{
+    int *ints;
+    rnl_comm dead_comm, other;
+    rnl_stream dead_stream;
+    ranks_begin(NULL);
+    rnl_buffer buffer = ranks_ints(2, &ints);
+    expect_ok(rnl_stream_create(context, NULL, &dead_stream));
+    expect_ok(rnl_stream_release(dead_stream));
+    expect_ok(rnl_comm_create(context, NULL, &dead_comm));
+    expect_ok(rnl_comm_release(dead_comm));
+    expect_all_refused(dead_stream, comm, buffer, "not a live stream");
+    expect_all_refused(stream, dead_comm, buffer, "not a live communicator");
+    expect_ok(rnl_buffer_release(buffer));
+    rnl_context dead = context;
+    ranks_end();
+    rnl_status status = RNL_ERROR_INVALID_HANDLE;
+    expect_refused(rnl_comm_create(dead, NULL, &other), status, "context");
+    expect_refused(rnl_comm_create(NULL, NULL, &other), status, "NULL");
+    expect_refused(rnl_comm_create_all(&dead, 1, NULL, &other), status,
+                   "context");
+}
+
+RNL_TEST(properties_fill_structs_of_any_size)
+{
+    struct {
+        rnl_comm_info info;
+        char more[16];
+    } longer;
+    ranks_begin(NULL);
+    memset(&longer, 1, sizeof longer);
+    longer.info.struct_size = sizeof longer;
+    expect_ok(rnl_comm_get_info(comm, &longer.info));
+    assert_int_equal(longer.info.struct_size, sizeof longer.info);
+    assert_int_equal(longer.info.size, size);
+    for (size_t i = 0; i < sizeof longer.more; i++)
+        assert_int_equal(longer.more[i], 0);
+    memset(&longer, 1, sizeof longer);
+    longer.info.struct_size = offsetof(rnl_comm_info, rank);
+    expect_ok(rnl_comm_get_info(comm, &longer.info));
+    assert_ptr_equal(longer.info.context, context);
+    assert_int_equal(longer.info.rank, 0x01010101);
+    ranks_end();
+}
+
+RNL_TEST(a_child_process_creates_no_communicator)
+{
+    rnl_comm other;
+    ranks_begin(NULL);
+    pid_t child = test_fork();
+    if (child == 0) {
+        expect_ok(rnl_context_open("cpu", 0, NULL, &context));
+        expect_refused(rnl_comm_create(context, NULL, &other),
+                       RNL_ERROR_FORKED, "a child cannot use");
+        expect_refused(rnl_comm_create_all(&context, 1, NULL, &other),
+                       RNL_ERROR_FORKED, "a child cannot use");
+        test_exit(5);
+    }
+    assert_int_equal(test_wait(child), 5);
+    ranks_end();
+}
+
 RNL_TEST(objects_of_another_context_are_refused)
 {
     int *ints;
@@ -101,7 +279,7 @@ RNL_TEST(objects_of_another_context_are_refused)
                    "buffer of another context");
     data.receive = typed;
     expect_refused(reduce(stream, &data), RNL_ERROR_ARGUMENT_MISMATCH,
-                   "elements of type");
+                   "a buffer of FLOAT64");
     expect_ok(rnl_buffer_release(typed));
     expect_ok(rnl_buffer_release(strange));
     expect_ok(rnl_buffer_release(buffer));
@@ -306,6 +484,24 @@ RNL_TEST(calls_after_the_program_finalized_mpi_fail)
                    RNL_ERROR_INVALID_STATE, "is finalized");
     expect_ok(reduce(stream, &data));
     ranks_fails(stream, RNL_ERROR_INVALID_STATE, "is finalized");
+    expect_ok(rnl_buffer_release(buffer));
+    ranks_end();
+}
+
+// MPI_Finalize waits for the operation, and for the end of the communicator.
+RNL_TEST(the_program_finalizes_mpi_behind_a_release)
+{
+    int *ints;
+    init_mpi(3);
+    ranks_begin(NULL);
+    rnl_buffer buffer = ranks_ints(1, &ints);
+    const rnl_comm_data data = {sizeof data,      NULL, 0, buffer, 0, 1,
+                                RNL_ELEMENT_INT32};
+    expect_ok(reduce(stream, &data));
+    expect_ok(rnl_comm_release(comm));
+    comm = NULL;
+    assert_int_equal(mpi.finalize(), 0);
+    expect_ok(rnl_stream_synchronize(stream, RNL_FOREVER));
     expect_ok(rnl_buffer_release(buffer));
     ranks_end();
 }

@@ -15,7 +15,7 @@ cp "$1" "$folder/program"
 cp "$2" "$folder/runnel"
 chmod 4755 "$folder/program" "$folder/runnel"
 as_another() {
-    RUNNEL_CUDA=/nowhere/chosen \
+    RUNNEL_CUDA=/nowhere/chosen RUNNEL_MPI=/nowhere/chosen \
         setpriv --reuid 65534 --regid 65534 --clear-groups "$@"
 }
 as_another "$folder/program"
