@@ -121,14 +121,17 @@ typedef struct rnl_comm_data {
 
 // Makes the calling process a member; all ranks call it, and it waits until all
 // have, `timeout_ns` at most: RNL_ERROR_TIMED_OUT, which names ranks that are
-// missing. MPI is initialised with MPI_THREAD_MULTIPLE if the program did not,
-// and then finalized at exit. RNL_ERROR_INVALID_ARGUMENT when two processes
-// come as one rank or with two sizes, and for a `file` that exists and that no
-// rank wrote; RNL_ERROR_NOT_FOUND when the engine is not installed, with the
-// libraries that were tried; RNL_ERROR_UNSUPPORTED when it is too old or lacks
-// what is needed; RNL_ERROR_INVALID_STATE when MPI was initialised for fewer
-// threads or is finalized (operations after MPI_Finalize fail their streams
-// with the same status); RNL_ERROR_DRIVER with the engine's own words.
+// missing. A look-up of a host's name, which is repeated while the name is not
+// known, may take longer. MPI is initialised with MPI_THREAD_MULTIPLE if the
+// program did not, and then finalized at exit. RNL_ERROR_INVALID_ARGUMENT when
+// two processes come as one rank or with two sizes, also for the ranks that
+// have come before, and for a `file` that exists and that no rank wrote;
+// RNL_ERROR_IO when ranks lose their connection; RNL_ERROR_NOT_FOUND when the
+// engine is not installed, with the libraries that were tried;
+// RNL_ERROR_UNSUPPORTED when it is too old or lacks what is needed;
+// RNL_ERROR_INVALID_STATE when MPI was initialised for fewer threads or is
+// finalized (operations after MPI_Finalize fail their streams with the same
+// status); RNL_ERROR_DRIVER with the engine's own words.
 // Environment: RUNNEL_MPI, RUNNEL_NCCL and RUNNEL_RCCL name the library; "off"
 // is none. Stands for MPI_Comm_dup, MPI_Comm_create_group and ncclCommInitRank.
 RNL_API rnl_status rnl_comm_create(rnl_context context,
