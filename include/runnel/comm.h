@@ -31,7 +31,8 @@
 // Blocking   rnl_enqueue_… does not wait for other ranks, with an exception:
 //            cuda and hip: the first operation of a communicator and the first
 //            message between two ranks wait until the engine has connected the
-//            ranks, by the time limit at most. cpu: an operation occupies a
+//            ranks, by the time limit at most (before NCCL 2.27 up to twice
+//            the limit when that fails). cpu: an operation occupies a
 //            thread of the pool while it waits, and another thread takes over
 //            the pool's work. A thread in rnl_stream_synchronize with
 //            RNL_FOREVER runs the operation itself, which is fastest.
@@ -161,8 +162,9 @@ RNL_API rnl_status rnl_comm_abort(rnl_comm comm);
 // Releases the communicator. The handle is dead at once; operations in flight
 // are still done, and those of graphs can still be launched. The engine's
 // communicator ends when the last of those graphs is released. NULL is fine.
-// Does not block; cuda and hip: waits for operations in flight, by the time
-// limit at most. Stands for MPI_Comm_free and ncclCommDestroy.
+// Does not block; cuda and hip: a thread ends the engine's communicator, and
+// the process waits at its exit for such threads, 5 seconds at most. Stands for
+// MPI_Comm_free and ncclCommDestroy.
 RNL_API rnl_status rnl_comm_release(rnl_comm comm);
 
 // --- Operations ------------------------------------------------------------
@@ -170,7 +172,8 @@ RNL_API rnl_status rnl_comm_release(rnl_comm comm);
 // Common to all: RNL_ERROR_INVALID_STATE after an abort; RNL_ERROR_OUT_OF_RANGE
 // when bytes leave a buffer or their number does not fit, and for a root or
 // peer that is no rank; RNL_ERROR_INVALID_ARGUMENT for a stream or buffer of
-// another context and for an unknown element; RNL_ERROR_ARGUMENT_MISMATCH for a
+// another context, for an unknown element, and on cuda and hip for an address
+// that is no multiple of the element's size; RNL_ERROR_ARGUMENT_MISMATCH for a
 // buffer of other elements; RNL_ERROR_CAPTURE_ISOLATION when the operation
 // before is on a stream that is being captured; RNL_ERROR_UNSUPPORTED for a
 // reduction that the engine lacks (MPI: of FLOAT16 and BFLOAT16; NCCL: of
