@@ -35,7 +35,8 @@
 // Blocking   rnl_enqueue_… does not wait for other ranks, with an exception:
 //            cuda and hip: the first operation of a communicator and the first
 //            message between two ranks wait until the engine has connected the
-//            ranks, by the time limit at most. cpu: an operation occupies a
+//            ranks, by the time limit at most (before NCCL 2.27 up to twice
+//            the limit when that fails). cpu: an operation occupies a
 //            thread of the pool while it waits, and another thread takes over
 //            the pool's work. A thread in rnl_stream_synchronize with
 //            RNL_FOREVER runs the operation itself, which is fastest.
@@ -132,13 +133,15 @@ typedef struct rnl_comm_data {
 
 // Makes the calling process a member; all ranks call it, and it waits until all
 // have, `timeout_ns` at most: RNL_ERROR_TIMED_OUT, which names ranks that are
-// missing. RNL_ERROR_INVALID_ARGUMENT when two processes come as one rank or
-// with two sizes, one process as two ranks of MPI, and for a `file` that exists
-// and that no rank wrote; RNL_ERROR_NOT_FOUND when the engine is not installed,
-// with the libraries that were tried; RNL_ERROR_UNSUPPORTED when it is too old
-// or lacks what is needed; RNL_ERROR_DRIVER with the engine's own words;
-// RNL_ERROR_INVALID_STATE when MPI was initialised for fewer threads or is
-// finalized.
+// missing. A look-up of a host's name, which is repeated while the name is not
+// known, may take longer. RNL_ERROR_INVALID_ARGUMENT when two processes come as
+// one rank or with two sizes, also for the ranks that have come before, when
+// one process comes as two ranks of MPI, and for a `file` that exists and that
+// no rank wrote; RNL_ERROR_IO when ranks lose their connection;
+// RNL_ERROR_NOT_FOUND when the engine is not installed, with the libraries that
+// were tried; RNL_ERROR_UNSUPPORTED when it is too old or lacks what is needed;
+// RNL_ERROR_DRIVER with the engine's own words; RNL_ERROR_INVALID_STATE when
+// MPI was initialised for fewer threads or is finalized.
 //
 // MPI is initialised with MPI_THREAD_MULTIPLE if the program did not, within
 // the time limit of the first creation, and then finalized at exit. A thread of
@@ -177,8 +180,9 @@ RNL_API rnl_status rnl_comm_abort(rnl_comm comm);
 // Releases the communicator. The handle is dead at once; operations in flight
 // are still done, and those of graphs can still be launched. The engine's
 // communicator ends when the last of those graphs is released. NULL is fine.
-// Does not block; cuda and hip: waits for operations in flight, by the time
-// limit at most. Stands for MPI_Comm_free and ncclCommDestroy.
+// Does not block; cuda and hip: a thread ends the engine's communicator, and
+// the process waits at its exit for such threads, 5 seconds at most. Stands for
+// MPI_Comm_free and ncclCommDestroy.
 RNL_API rnl_status rnl_comm_release(rnl_comm comm);
 
 // --- Operations ------------------------------------------------------------
@@ -187,8 +191,9 @@ RNL_API rnl_status rnl_comm_release(rnl_comm comm);
 // when bytes leave a buffer or their number does not fit, for a root or peer
 // that is no rank, and with MPI for more than INT_MAX elements, of all ranks
 // together in reduce-scatter and all-gather; RNL_ERROR_INVALID_ARGUMENT for a
-// stream or buffer of another context, for an unknown element, and when `send`
-// and `receive` overlap other than in place; RNL_ERROR_ARGUMENT_MISMATCH for a
+// stream or buffer of another context, for an unknown element, when `send` and
+// `receive` overlap other than in place, and on cuda and hip for an address
+// that is no multiple of the element's size; RNL_ERROR_ARGUMENT_MISMATCH for a
 // buffer of other elements, by the rules of rnl_element;
 // RNL_ERROR_CAPTURE_ISOLATION when the operation before is on a stream that is
 // being captured; RNL_ERROR_UNSUPPORTED for a reduction that the engine lacks

@@ -128,9 +128,13 @@ struct comm {
             rnl_buffer self;      // wraps this struct, for launches to keep
         } mpi;
         struct {
-            void *comm;    // ncclComm_t
+            void *comm;    // ncclComm_t, until `ended`
             void *native;  // the driver's context
             int device;
+            bool busy;              // a thread begins operations
+            bool ended;             // no call of the engine any more
+            _Atomic bool released;  // `ended` will be set
+            _Atomic bool gone;      // the engine's last call has returned
         } nccl;
     };
 };

@@ -15,9 +15,24 @@ static void add_reason(char *tried, size_t size, const char *name)
              why ? why : name);
 }
 
+// The first library that the loader finds with `flags`, or NULL.
+static void *open_any(const char *const *names, int flags, char *tried,
+                      size_t size)
+{
+    void *library = NULL;
+    for (; *names && !library; names++) {
+        library = dlopen(*names, flags | RTLD_NOW | RTLD_NODELETE);
+        if (!library)
+            add_reason(tried, size, *names);
+    }
+    return library;
+}
+
 void *engine_open(const char *engine, const char *variable,
                   const char *const *names)
 {
+    // Parts of Open MPI that it loads itself look for its symbols.
+    int global = strcmp(engine, "MPI") == 0 ? RTLD_GLOBAL : 0;
     const char *chosen = secure_getenv(variable);
     const char *const one[] = {chosen, NULL};
     char tried[900] = "";
@@ -28,13 +43,13 @@ void *engine_open(const char *engine, const char *variable,
     }
     if (chosen && chosen[0])
         names = one;
-    for (; *names; names++) {
-        // Parts of Open MPI that it loads itself look for its symbols.
-        void *library = dlopen(*names, RTLD_NOW | RTLD_GLOBAL | RTLD_NODELETE);
-        if (library)
-            return library;
-        add_reason(tried, sizeof tried, *names);
-    }
+    // The program may have loaded one already, where other libraries do not see
+    // its symbols.
+    void *library = open_any(names, global | RTLD_NOLOAD, tried, 1);
+    if (!library)
+        library = open_any(names, global, tried, sizeof tried);
+    if (library)
+        return library;
     report(RNL_ERROR_NOT_FOUND, "rnl_comm_create", "context",
            "%s is not found (%s names its library): %s", engine, variable,
            tried);

@@ -2,8 +2,12 @@
 //
 //   1. Each rank connects and sends its card. A rank that closes its connection
 //      has given up, and may come again.
-//   2. When all have come, rank 0 sends all cards, and each rank answers.
+//   2. When all have come, rank 0 listens no more, so that a rank that is
+//      early for the next meeting does not come to this one. Rank 0 sends all
+//      cards, and each rank answers.
 //   3. When all have answered, rank 0 lets them go.
+//
+// If a card does not fit, rank 0 sends a refusal in place of the cards.
 #include "rendezvous.h"
 
 #include <arpa/inet.h>
@@ -46,15 +50,24 @@ static rnl_status split(const char *address, struct host_port *out_place)
     return RNL_OK;
 }
 
-static rnl_status look_up(const char *address, const struct host_port *place,
+// A name may become known while the ranks start. The look-up itself is the C
+// library's and has no time limit.
+static rnl_status look_up(struct meeting *meeting,
+                          const struct host_port *place,
                           struct addrinfo **out_found)
 {
     const struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
-    int code = getaddrinfo(place->host, place->port, &hints, out_found);
-    return code == 0
-               ? RNL_OK
-               : report(RNL_ERROR_NOT_FOUND, function, "options.address",
-                        "'%s' is no address: %s", address, gai_strerror(code));
+    int code;
+    for (;;) {
+        code = getaddrinfo(place->host, place->port, &hints, out_found);
+        if ((code != EAI_AGAIN && code != EAI_NONAME) || is_late(meeting))
+            break;
+        nap_longer(meeting);
+    }
+    return code == 0 ? RNL_OK
+                     : report(RNL_ERROR_NOT_FOUND, function, "options.address",
+                              "'%s' is no address: %s",
+                              meeting->members->address, gai_strerror(code));
 }
 
 static bool is_name(const char *host)
@@ -134,12 +147,13 @@ static int open_listener(const struct addrinfo *address)
 
 // A name may stand for a loopback address on its own host, which other hosts do
 // not reach: for a name, rank 0 listens at all addresses of the host.
-static int listen_at(const char *address, rnl_status *out_status)
+static int listen_at(struct meeting *meeting, rnl_status *out_status)
 {
+    const char *address = meeting->members->address;
     struct host_port place;
     struct addrinfo *found = NULL;
     if ((*out_status = split(address, &place)) ||
-        (*out_status = look_up(address, &place, &found)))
+        (*out_status = look_up(meeting, &place, &found)))
         return -1;
     if (is_name(place.host))
         take_all_interfaces(found->ai_addr);
@@ -150,6 +164,14 @@ static int listen_at(const char *address, rnl_status *out_status)
                              strerror(errno));
     freeaddrinfo(found);
     return listener;
+}
+
+// Tells ranks why rank 0 gives up, which it has reported.
+static void send_refusal(struct meeting *meeting, int socket)
+{
+    struct card refusal = make_refusal(meeting);
+    transfer(socket, &refusal, sizeof refusal, true,
+             earlier(meeting, clock_after(STRANGER_NS)));
 }
 
 // A stranger's connection is closed; a rank with other ideas is an error.
@@ -163,8 +185,10 @@ static rnl_status greet(struct meeting *meeting, int visitor, int *sockets)
         return RNL_OK;
     }
     if (!card_fits(meeting, &card) || meeting->came[card.rank]) {
+        rnl_status status = refuse_card(meeting, &card);
+        send_refusal(meeting, visitor);
         close(visitor);
-        return refuse_card(meeting, &card);
+        return status;
     }
     meeting->came[card.rank] = 1;
     meeting->cards[card.rank] = card;
@@ -187,22 +211,47 @@ static void miss_ranks(struct meeting *meeting, int *sockets)
     }
 }
 
+// Takes a connection. A failure of this process is told: it would come again.
+static rnl_status take_visitor(struct meeting *meeting, int listener,
+                               int *sockets)
+{
+    int visitor = accept4(listener, NULL, NULL, SOCKET_FLAGS), code = errno;
+    if (visitor >= 0)
+        return greet(meeting, visitor, sockets);
+    return code == EMFILE || code == ENFILE || code == ENOMEM ||
+                   code == ENOBUFS
+               ? report(RNL_ERROR_IO, function, "options.address",
+                        "rank 0 cannot take connections at '%s': %s",
+                        meeting->members->address, strerror(code))
+               : RNL_OK;
+}
+
 static rnl_status receive_cards(struct meeting *meeting, int listener,
                                 int *sockets)
 {
     rnl_status status = RNL_OK;
     while (status == RNL_OK && !all_came(meeting)) {
         struct pollfd one = {listener, POLLIN, 0};
-        if (is_late(meeting))
-            return fail_late(meeting);
-        int visitor = poll(&one, 1, 10) > 0
-                          ? accept4(listener, NULL, NULL, SOCKET_FLAGS)
-                          : -1;
+        bool late = is_late(meeting), comes = poll(&one, 1, 10) > 0;
         miss_ranks(meeting, sockets);
-        if (visitor >= 0)
-            status = greet(meeting, visitor, sockets);
+        if (late)
+            return fail_late(meeting);
+        if (comes)
+            status = take_visitor(meeting, listener, sockets);
     }
+    for (int i = 1; i < meeting->members->size; i++)
+        if (status == RNL_ERROR_INVALID_ARGUMENT && sockets[i] >= 0)
+            send_refusal(meeting, sockets[i]);
     return status;
+}
+
+static rnl_status fail_rank(struct meeting *meeting, int rank)
+{
+    meeting->came[rank] = 0;
+    return is_late(meeting)
+               ? fail_late(meeting)
+               : report(RNL_ERROR_IO, function, "options.address",
+                        "the connection of rank %d broke off", rank);
 }
 
 static rnl_status send_cards(struct meeting *meeting, const int *sockets)
@@ -217,8 +266,7 @@ static rnl_status send_cards(struct meeting *meeting, const int *sockets)
                          : step == 1 ? get(meeting, sockets[i], &byte, 1)
                                      : put(meeting, sockets[i], &byte, 1);
             if (!moved)
-                return report(RNL_ERROR_IO, function, "options.address",
-                              "the connection of rank %d broke off", i);
+                return fail_rank(meeting, i);
         }
     return RNL_OK;
 }
@@ -233,16 +281,16 @@ rnl_status host_address(struct meeting *meeting)
                       "there is no memory for %d ranks", size);
     for (int i = 0; i < size; i++)
         sockets[i] = -1;
-    int listener = listen_at(meeting->members->address, &status);
-    if (listener >= 0)
+    int listener = listen_at(meeting, &status);
+    if (listener >= 0) {
         status = receive_cards(meeting, listener, sockets);
+        close(listener);
+    }
     if (status == RNL_OK)
         status = send_cards(meeting, sockets);
     for (int i = 1; i < size; i++)
         if (sockets[i] >= 0)
             close(sockets[i]);
-    if (listener >= 0)
-        close(listener);
     free(sockets);
     return status;
 }
@@ -287,8 +335,7 @@ static int try_connect(const struct addrinfo *address, uint64_t until)
 }
 
 // A socket to rank 0, which may not listen yet; -1 when the time is over.
-static int connect_to(const struct meeting *meeting,
-                      const struct addrinfo *found)
+static int connect_to(struct meeting *meeting, const struct addrinfo *found)
 {
     while (!is_late(meeting)) {
         for (const struct addrinfo *at = found; at; at = at->ai_next) {
@@ -296,38 +343,51 @@ static int connect_to(const struct meeting *meeting,
             if (own >= 0)
                 return own;
         }
-        nap();
+        nap_longer(meeting);
     }
     return -1;
 }
 
-static bool follow_host(struct meeting *meeting, int own, struct card *mine)
+static rnl_status lose_host(const struct meeting *meeting)
 {
+    return is_late(meeting)
+               ? fail_late(meeting)
+               : report(RNL_ERROR_IO, function, "options.address",
+                        "rank 0 at '%s' closed the connection: it gave up",
+                        meeting->members->address);
+}
+
+static rnl_status follow_host(struct meeting *meeting, int own,
+                              struct card *mine)
+{
+    struct card *cards = meeting->cards;
     char byte = 0;
-    return put(meeting, own, mine, sizeof *mine) &&
-           get(meeting, own, meeting->cards,
-               (size_t)mine->size * sizeof *mine) &&
-           put(meeting, own, &byte, 1) && get(meeting, own, &byte, 1);
+    if (!put(meeting, own, mine, sizeof *mine) ||
+        !get(meeting, own, cards, sizeof *cards))
+        return lose_host(meeting);
+    if (is_refusal(cards))
+        return take_refusal(cards);
+    if (!get(meeting, own, cards + 1,
+             (size_t)(mine->size - 1) * sizeof *cards))
+        return lose_host(meeting);
+    if (!are_all_cards(meeting, mine))
+        return report(RNL_ERROR_IO, function, "options.address",
+                      "another program than rank 0 listens at '%s'",
+                      meeting->members->address);
+    return put(meeting, own, &byte, 1) && get(meeting, own, &byte, 1)
+               ? RNL_OK
+               : lose_host(meeting);
 }
 
 rnl_status visit_address(struct meeting *meeting, struct card *mine)
 {
-    const char *address = meeting->members->address;
     struct host_port place;
     struct addrinfo *found = NULL;
-    rnl_status status = split(address, &place);
-    if (status != RNL_OK || (status = look_up(address, &place, &found)))
+    rnl_status status = split(meeting->members->address, &place);
+    if (status != RNL_OK || (status = look_up(meeting, &place, &found)))
         return status;
     int own = connect_to(meeting, found);
-    if (own < 0)
-        status = fail_late(meeting);
-    else if (!follow_host(meeting, own, mine))
-        status = is_late(meeting)
-                     ? fail_late(meeting)
-                     : report(RNL_ERROR_IO, function, "options.address",
-                              "rank 0 at '%s' closed the connection: it gave "
-                              "up, has another size or has this rank already",
-                              address);
+    status = own < 0 ? fail_late(meeting) : follow_host(meeting, own, mine);
     if (own >= 0)
         close(own);
     freeaddrinfo(found);

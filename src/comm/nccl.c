@@ -1,7 +1,9 @@
 // The engines NCCL and RCCL: operations are given to the native streams.
 #include "nccl.h"
 #include "mpi.h"
+#include "tuning.h"
 
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -13,22 +15,41 @@
 int nccl_state_locked(struct comm *comm)
 {
     int result = 0;
-    if (comm->aborted)
+    if (comm->aborted || comm->nccl.ended)
         return NCCL_ENDED;
     return nccl_of(comm)->call.async_error(comm->nccl.comm, &result) == 0
                ? result
                : NCCL_UNHANDLED;
 }
 
-// Waits until the engine is done with a call that began in `comm`.
+// The usual operation begins after some microseconds.
+static void pause_poll(unsigned *polls)
+{
+    if (++*polls < SETTLE_YIELDS)
+        sched_yield();
+    else
+        nap();
+}
+
+// The state; when the call is done, the engine also frees what it keeps in
+// memory of this thread for the call.
+static int poll_locked(struct comm *comm)
+{
+    int size, result = nccl_state_locked(comm);
+    return result == 0 ? nccl_of(comm)->call.count(comm->nccl.comm, &size)
+                       : result;
+}
+
+// Waits until the engine is done with a call that this thread began in `comm`.
 static int settle(struct comm *comm, int result, uint64_t deadline)
 {
+    unsigned polls = 0;
     while (result == NCCL_IN_PROGRESS && clock_ns() < deadline) {
         pthread_mutex_lock(&comm->lock);
-        result = nccl_state_locked(comm);
+        result = poll_locked(comm);
         pthread_mutex_unlock(&comm->lock);
         if (result == NCCL_IN_PROGRESS)
-            nap();
+            pause_poll(&polls);
     }
     return result;
 }
@@ -75,17 +96,19 @@ static int begin_init(struct comm *comm, struct nccl_id id)
     return result;
 }
 
+// Ends the communicator of a creation that failed.
+static void undo_init(struct comm *comm)
+{
+    nccl_begin_abort(comm);
+    nccl_await_end(comm);
+}
+
 static rnl_status end_init(struct comm *comm, int result, uint64_t deadline)
 {
     result = settle(comm, result, deadline);
-    if (result == 0)
-        return RNL_OK;
-    rnl_status status =
-        refuse(comm, result, "rnl_comm_create", "ncclCommInitRankConfig");
-    if (comm->nccl.comm)
-        nccl_of(comm)->call.abort(comm->nccl.comm);
-    comm->nccl.comm = NULL;
-    return status;
+    return result == 0 ? RNL_OK
+                       : refuse(comm, result, "rnl_comm_create",
+                                "ncclCommInitRankConfig");
 }
 
 static rnl_status make_id(const struct comm *comm, struct nccl_id *out_id)
@@ -125,8 +148,12 @@ static rnl_status create(struct comm *comm, const struct membership *members)
     if (status == RNL_OK)
         status = meets ? share_met(members, &id)
                        : mpi_share(members, &id, sizeof id);
-    return status ? status
-                  : end_init(comm, begin_init(comm, id), members->deadline);
+    if (status != RNL_OK)
+        return status;
+    status = end_init(comm, begin_init(comm, id), members->deadline);
+    if (status != RNL_OK)
+        undo_init(comm);
+    return status;
 }
 
 static rnl_status create_all(struct comm *const *comms, size_t count,
@@ -146,13 +173,12 @@ static rnl_status create_all(struct comm *const *comms, size_t count,
     }
     int ended = call->group_end();
     result = result ? result : ended;
-    for (size_t i = 0; i < count; i++) {
-        rnl_status one = end_init(comms[i], result, deadline);
-        status = status ? status : one;
-    }
+    for (size_t i = 0; i < count && status == RNL_OK; i++)
+        status = end_init(comms[i], result, deadline);
     for (size_t i = 0; i < count && status != RNL_OK; i++)
-        if (comms[i]->nccl.comm)
-            call->abort(comms[i]->nccl.comm);
+        nccl_begin_abort(comms[i]);
+    for (size_t i = 0; i < count && status != RNL_OK; i++)
+        nccl_await_end(comms[i]);
     return status;
 }
 
@@ -170,6 +196,18 @@ static const int types[] = {
 // A ncclRedOp_t by rnl_reduction.
 static const int operations[] = {0, 1, 3, 2, 4};
 
+static rnl_status check_address(const struct comm_work *work, const char *side,
+                                const void *address, const char *function)
+{
+    size_t size = rnl_element_size(work->op.element);
+    return (uintptr_t)address % size == 0
+               ? RNL_OK
+               : report(RNL_ERROR_INVALID_ARGUMENT, function, "data",
+                        "the offset of '%s' leads to an address that is no "
+                        "multiple of the %zu bytes of an element",
+                        side, size);
+}
+
 static rnl_status check(const struct comm_work *work, const char *function)
 {
     rnl_element element = work->op.element;
@@ -184,7 +222,11 @@ static rnl_status check(const struct comm_work *work, const char *function)
         return report(RNL_ERROR_UNSUPPORTED, function, "data",
                       "%s reduces no integers of 16 bits",
                       nccl_of(work->comm)->name);
-    return RNL_OK;
+    rnl_status status =
+        check_address(work, "send", work->send_address, function);
+    return status ? status
+                  : check_address(work, "receive", work->receive_address,
+                                  function);
 }
 
 static int begin(const struct comm_work *work, void *native)
@@ -219,12 +261,12 @@ static int begin(const struct comm_work *work, void *native)
     }
 }
 
-// The memory goes back only behind the operation.
+// The memory goes back only behind the operation. If the stream takes no
+// release, the reference stays for good, since the engine uses the memory.
 static void keep_buffer(rnl_stream stream, rnl_buffer buffer)
 {
-    if (buffer && rnl_buffer_retain(buffer) == RNL_OK &&
-        rnl_enqueue_buffer_release(stream, buffer) != RNL_OK)
-        rnl_buffer_release(buffer);
+    if (buffer && rnl_buffer_retain(buffer) == RNL_OK)
+        (void)rnl_enqueue_buffer_release(stream, buffer);
 }
 
 static int by_number(const void *left, const void *right)
@@ -251,12 +293,56 @@ static void unlock_all(struct comm **comms, size_t count)
             pthread_mutex_unlock(&comms[i]->lock);
 }
 
-// The first operation whose communicator has ended, or NULL.
+static uint64_t limit_of(const struct comm *comm, uint64_t start)
+{
+    return comm->timeout_ns < RNL_FOREVER - start ? start + comm->timeout_ns
+                                                  : RNL_FOREVER;
+}
+
+static const struct comm *find_busy(struct comm *const *comms, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (comms[i]->nccl.busy && !comms[i]->aborted)
+            return comms[i];
+    return NULL;
+}
+
+// Locks the communicators of a group once no other thread begins operations of
+// them, which the engine forbids. False without the locks when a time limit
+// passed.
+static bool take_all(struct comm **comms, size_t count, uint64_t start)
+{
+    unsigned polls = 0;
+    const struct comm *busy;
+    for (;;) {
+        lock_all(comms, count);
+        if (!(busy = find_busy(comms, count)))
+            break;
+        uint64_t limit = limit_of(busy, start);
+        unlock_all(comms, count);
+        if (clock_ns() >= limit)
+            return false;
+        pause_poll(&polls);
+    }
+    for (size_t i = 0; i < count; i++)
+        comms[i]->nccl.busy = true;
+    return true;
+}
+
+static void give_all(struct comm **comms, size_t count)
+{
+    lock_all(comms, count);
+    for (size_t i = 0; i < count; i++)
+        comms[i]->nccl.busy = false;
+    unlock_all(comms, count);
+}
+
+// The first operation whose communicator has ended or will end, or NULL.
 static const struct comm_work *find_ended(const struct comm_work *works,
                                           size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        if (works[i].comm->aborted)
+        if (works[i].comm->aborted || works[i].comm->nccl.released)
             return &works[i];
     return NULL;
 }
@@ -268,10 +354,14 @@ static int begin_locked(const struct comm_work *works, size_t count,
                         const struct comm_work **out_failed)
 {
     struct nccl_functions *call = &nccl_of(works[0].comm)->call;
-    if ((*out_failed = find_ended(works, count)))
+    const struct comm_work *over = find_ended(works, count);
+    if (over) {
+        *out_failed = over;
         return NCCL_ENDED;
+    }
     int result = call->group_start(), ended;
-    *out_failed = &works[0];
+    if (result != 0)
+        return result;
     for (size_t i = 0; i < count && result == 0; i++) {
         struct nccl_current before = nccl_enter(works[i].comm);
         *out_failed = &works[i];
@@ -284,39 +374,51 @@ static int begin_locked(const struct comm_work *works, size_t count,
 }
 
 // The engine works on each communicator of a group by itself.
-static int settle_all(const struct comm_work *works, size_t count, int began,
-                      const struct comm_work **out_failed)
+static int settle_all(const struct comm_work *works, size_t count,
+                      uint64_t start, const struct comm_work **out_failed)
 {
-    int result = began;
-    for (size_t i = 0; i < count && began == NCCL_IN_PROGRESS; i++) {
+    int result = 0;
+    for (size_t i = 0; i < count && result == 0; i++) {
         *out_failed = &works[i];
-        result = settle(works[i].comm, began,
-                        clock_after(works[i].comm->timeout_ns));
-        if (result != 0)
-            break;
+        result = settle(works[i].comm, NCCL_IN_PROGRESS,
+                        limit_of(works[i].comm, start));
     }
     return result;
 }
 
-static rnl_status submit(const struct comm_work *works, size_t count,
-                         void *const *natives, struct comm **comms,
-                         const char *function)
+static void abort_all(const struct comm_work *works, size_t count)
 {
-    char what[160];
-    const struct comm_work *failed;
-    for (size_t i = 0; i < count; i++)
-        comms[i] = works[i].comm;
-    lock_all(comms, count);
-    int result = begin_locked(works, count, natives, &failed);
-    unlock_all(comms, count);
-    result = settle_all(works, count, result, &failed);
-    if (result == 0)
-        return RNL_OK;
-    op_describe(failed->comm, &failed->op, what, sizeof what);
-    rnl_status status = refuse(failed->comm, result, function, what);
     for (size_t i = 0; i < count; i++)
         comm_abort(works[i].comm);
-    return status;
+}
+
+// Has the engine begin the operations. `*out_taken`: give_all is due.
+static rnl_status submit(const struct comm_work *works, size_t count,
+                         void *const *natives, struct comm **comms,
+                         bool *out_taken, const char *function)
+{
+    char what[160];
+    const struct comm_work *failed = &works[0];
+    uint64_t start = clock_ns();
+    int result = NCCL_IN_PROGRESS;
+    for (size_t i = 0; i < count; i++)
+        comms[i] = works[i].comm;
+    *out_taken = take_all(comms, count, start);
+    bool began = false;
+    if (*out_taken) {
+        result = begin_locked(works, count, natives, &failed);
+        unlock_all(comms, count);
+        began = result == NCCL_IN_PROGRESS;
+    }
+    if (began)
+        result = settle_all(works, count, start, &failed);
+    if (result == 0)
+        return RNL_OK;
+    abort_all(works, count);
+    for (size_t i = 0; began && i < count; i++)
+        nccl_await_end(works[i].comm);
+    op_describe(failed->comm, &failed->op, what, sizeof what);
+    return refuse(failed->comm, result, function, what);
 }
 
 static rnl_status prepare(const struct comm_work *work, void **out_native,
@@ -332,75 +434,86 @@ static rnl_status prepare(const struct comm_work *work, void **out_native,
     return *out_flight ? RNL_OK : rnl_last_error()->status;
 }
 
+// Has the operations looked after. An operation that nobody would look after
+// aborts all, since the engine has taken them.
 static rnl_status follow(const struct comm_work *works, size_t count,
                          struct flight **flights, const char *function)
 {
     rnl_status status = RNL_OK;
+    char why[300] = "";
     for (size_t i = 0; i < count; i++) {
         keep_buffer(works[i].stream, works[i].send);
         keep_buffer(works[i].stream, works[i].receive);
-        rnl_status one = flight_go(flights[i], function);
+        rnl_status one = flight_go(flights[i]);
         flights[i] = NULL;
-        status = status ? status : one;
+        if (one != RNL_OK && status == RNL_OK) {
+            status = one;
+            snprintf(why, sizeof why, "%s", rnl_last_error()->message);
+        }
     }
+    if (status == RNL_OK)
+        return RNL_OK;
+    abort_all(works, count);
+    return report(status, function, NULL, "%s", why);
+}
+
+struct submission {
+    void **natives;
+    struct comm **comms;
+    struct flight **flights;
+};
+
+static rnl_status enqueue_with(const struct comm_work *works, size_t count,
+                               const struct submission *room,
+                               const char *function)
+{
+    rnl_status status = RNL_OK;
+    bool taken = false;
+    for (size_t i = 0; i < count && status == RNL_OK; i++)
+        status =
+            prepare(&works[i], &room->natives[i], &room->flights[i], function);
+    if (status == RNL_OK)
+        status =
+            submit(works, count, room->natives, room->comms, &taken, function);
+    if (status == RNL_OK)
+        status = follow(works, count, room->flights, function);
+    if (taken)
+        give_all(room->comms, count);
     return status;
 }
 
 static rnl_status enqueue(const struct comm_work *works, size_t count,
                           const char *function)
 {
-    void **natives = calloc(count, sizeof *natives);
-    struct comm **comms = calloc(count, sizeof *comms);
-    struct flight **flights = calloc(count, sizeof *flights);
+    struct submission room = {calloc(count, sizeof *room.natives),
+                              calloc(count, sizeof *room.comms),
+                              calloc(count, sizeof *room.flights)};
     rnl_status status =
-        natives && comms && flights
-            ? RNL_OK
+        room.natives && room.comms && room.flights
+            ? enqueue_with(works, count, &room, function)
             : report(RNL_ERROR_OUT_OF_MEMORY, function, NULL,
                      "there is no memory for %zu operations", count);
-    for (size_t i = 0; i < count && status == RNL_OK; i++)
-        status = prepare(&works[i], &natives[i], &flights[i], function);
-    if (status == RNL_OK)
-        status = submit(works, count, natives, comms, function);
-    if (status == RNL_OK)
-        status = follow(works, count, flights, function);
-    for (size_t i = 0; flights && i < count; i++)
-        if (flights[i])
-            flight_drop(flights[i]);
-    free(flights);
-    free(comms);
-    free(natives);
+    for (size_t i = 0; room.flights && i < count; i++)
+        if (room.flights[i])
+            flight_drop(room.flights[i]);
+    free(room.flights);
+    free(room.comms);
+    free(room.natives);
     return status;
 }
 
 // --- End ---------------------------------------------------------------------
 
-// Ends the engine's communicator by the call `end`. `aborted` is set, so that
-// no thread uses it once the lock is free.
-static void end_comm(struct comm *comm, int (*end)(void *))
-{
-    pthread_mutex_lock(&comm->lock);
-    struct nccl_current before = nccl_enter(comm);
-    end(comm->nccl.comm);
-    nccl_leave(comm, before);
-    comm->nccl.comm = NULL;
-    pthread_mutex_unlock(&comm->lock);
-}
-
 // The streams fail before the operations end, so that no wait succeeds.
 static void abort_comm(struct comm *comm)
 {
     flights_fail(comm, RNL_ERROR_CANCELLED, "the communicator was aborted");
-    end_comm(comm, nccl_of(comm)->call.abort);
+    nccl_begin_abort(comm);
 }
 
 static void release(struct comm *comm)
 {
-    uint64_t deadline = clock_after(comm->timeout_ns);
-    while (!flights_are_done(comm) && !comm->aborted && clock_ns() < deadline)
-        nap();
-    // An abort gives the engine's communicator back, too.
-    if (!atomic_exchange(&comm->aborted, true))
-        end_comm(comm, nccl_of(comm)->call.destroy);
+    nccl_begin_release(comm);
     comm_unpin(comm);
 }
 

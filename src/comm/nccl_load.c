@@ -6,7 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define VERSION_LEAST 21400  // communicators that do not block
+// Communicators that do not block came with 2.14. Before 2.19 the engine
+// changes them on threads of its own without care.
+#define VERSION_LEAST 21900
 
 static const char *const nccl_names[] = {"libnccl.so.2", "libnccl.so", NULL};
 static const char *const rccl_names[] = {"librccl.so.1", "librccl.so",
@@ -54,7 +56,7 @@ static rnl_status fill(struct nccl *family, void *library)
         void *address = dlsym(library, symbols[i].vendor);
         if (!address)
             return report(RNL_ERROR_UNSUPPORTED, "rnl_comm_create", "context",
-                          "the library of %s has no %s: it is older than 2.14",
+                          "the library of %s has no %s: it is older than 2.19",
                           family->name, symbols[i].vendor);
         memcpy((char *)&family->call + symbols[i].offset, &address,
                sizeof address);
@@ -88,12 +90,13 @@ static rnl_status check_version(struct nccl *family)
     int number = 0;
     if (family->call.version(&number) != 0)
         number = 0;
+    family->number = number;
     snprintf(family->version, sizeof family->version, "%d.%d.%d",
              number / 10000, number / 100 % 100, number % 100);
     return number >= VERSION_LEAST
                ? RNL_OK
                : report(RNL_ERROR_UNSUPPORTED, "rnl_comm_create", "context",
-                        "%s %s is too old: 2.14 or later is needed",
+                        "%s %s is too old: 2.19 or later is needed",
                         family->name, family->version);
 }
 
@@ -111,6 +114,8 @@ rnl_status nccl_load(const struct engine *engine)
         if (status == RNL_OK)
             status = check_version(family);
         family->loaded = status == RNL_OK;
+        if (family->loaded)
+            nccl_watch_exit();
     }
     pthread_mutex_unlock(&lock);
     return status;

@@ -244,6 +244,12 @@ static rnl_status add(const struct comm_work *work, const char *function)
         group.most = most;
     }
     group.works[group.count++] = *work;
+    // The caller may release them before the group ends.
+    rnl_stream_retain(work->stream);
+    if (work->send)
+        rnl_buffer_retain(work->send);
+    if (work->receive)
+        rnl_buffer_retain(work->receive);
     return RNL_OK;
 }
 
@@ -258,6 +264,15 @@ static rnl_status enqueue_one(struct comm_work *work, const char *function)
         comm->enqueued--;
     pthread_mutex_unlock(&comm->order);
     return status;
+}
+
+// Gives up what `add` keeps for an operation.
+static void drop(const struct comm_work *work)
+{
+    rnl_buffer_release(work->send);
+    rnl_buffer_release(work->receive);
+    rnl_stream_release(work->stream);
+    comm_unpin(work->comm);
 }
 
 static rnl_status enqueue(rnl_stream stream, rnl_comm handle,
@@ -361,7 +376,7 @@ rnl_status rnl_comm_group_end(void)
     for (size_t i = 0; i < group.count; i++) {
         if (status != RNL_OK)
             comm_abort(group.works[i].comm);
-        comm_unpin(group.works[i].comm);
+        drop(&group.works[i]);
     }
     free(group.works);
     group = (struct group){.open = false};

@@ -12,3 +12,12 @@
 // the thread lets others run in between. Not measured, 2026-11-29.
 #define LOOK_ROUNDS 64u
 #define YIELD_ROUNDS 4096u
+
+// Polls of NCCL for the begin of an operation that let other threads run in
+// between, and later ones nap. An operation takes some 20 us to begin, and a
+// connection some milliseconds to seconds. Not measured.
+#define SETTLE_YIELDS 2000u
+
+// How long a process waits at its exit for communicators of NCCL that end, of
+// which a dead rank may keep the engine. Not measured.
+#define EXIT_NS UINT64_C(5000000000)

@@ -4,6 +4,13 @@
 //
 //   FAKE_NCCL_VERSION=n  another version
 //
+// Where NCCL leaves a call undefined, the fake counts a misuse:
+//
+//   - a call for a communicator that has ended, or before its last call is done
+//   - before 2.27 a job of a group lies in the memory of the thread that ended
+//     the group, until ncclCommCount joins the job or the communicator ends.
+//     The thread begins no other job and does not end before that.
+//
 // fake_nccl_control makes calls fail, as the comment there says.
 #include "comm/nccl.h"
 
@@ -23,7 +30,15 @@
 #include "comm/nccl.def"
 #undef SYMBOL
 
-enum { RANKS = 4, ROOM = 1 << 16, OPS = 64, POLLS = 2, INVALID = 4 };
+enum {
+    RANKS = 4,
+    ROOM = 1 << 16,
+    OPS = 64,
+    POLLS = 2,
+    THREADS = 4096,
+    INVALID = 4,
+    VERSION = 22105,
+};
 
 struct box {
     _Atomic unsigned posted, taken;
@@ -38,6 +53,11 @@ struct world {
     struct box boxes[RANKS][RANKS];  // from, to
 };
 
+// The memory of a thread for the job of a group.
+struct memory {
+    _Atomic int comms;  // whose job lies here
+};
+
 struct fake_comm {
     struct world *world;
     int rank, size;
@@ -45,6 +65,8 @@ struct fake_comm {
     _Atomic int unfinished;  // polls until the last call is done
     _Atomic bool ended;      // by an abort or by its destruction
     void *context;
+    void **out;             // where its creation stores it once more
+    struct memory *memory;  // of the thread that began its last job, or NULL
     struct fake_comm *next;
 };
 
@@ -70,9 +92,12 @@ struct job {
     struct fake_op ops[OPS];
 };
 
+// A thread's group: the jobs by device and rank, and new communicators.
 static _Thread_local struct job *jobs[RANKS];
 static _Thread_local int depth, failed;
-static _Thread_local bool inits;  // the group makes communicators
+static _Thread_local struct fake_comm *inits;
+static _Thread_local struct memory *own_memory;
+static _Atomic int running;  // jobs that streams have
 
 // --- Control -----------------------------------------------------------------
 
@@ -93,6 +118,59 @@ static int injected(const char *name)
     return control.fail_at == call ? control.fail_code : 0;
 }
 
+static int version(void)
+{
+    const char *asked = getenv("FAKE_NCCL_VERSION");
+    return asked ? atoi(asked) : VERSION;
+}
+
+// --- Jobs in the memory of threads -------------------------------------------
+
+static pthread_key_t memory_key;
+
+static void lose_memory(void *memory)
+{
+    control.misuses += ((struct memory *)memory)->comms > 0;
+}
+
+__attribute__((constructor)) static void make_key(void)
+{
+    pthread_key_create(&memory_key, lose_memory);
+}
+
+static struct memory *find_memory(void)
+{
+    static struct memory memories[THREADS];
+    static _Atomic int count;
+    if (!own_memory) {
+        own_memory = &memories[count++ % THREADS];
+        pthread_setspecific(memory_key, own_memory);
+    }
+    return own_memory;
+}
+
+static void leave_memory(struct fake_comm *comm)
+{
+    if (comm->memory)
+        comm->memory->comms--;
+    comm->memory = NULL;
+}
+
+static void begin_job(struct fake_comm *comm)
+{
+    leave_memory(comm);
+    if (version() < 22700) {
+        comm->memory = find_memory();
+        comm->memory->comms++;
+    }
+}
+
+// The thread's memory is free for the next job.
+static void check_memory(void)
+{
+    control.misuses += find_memory()->comms > 0;
+}
+
 // --- The driver --------------------------------------------------------------
 
 static void *driver_symbol(const char *name)
@@ -108,12 +186,16 @@ static void *driver_symbol(const char *name)
     return dlsym(driver, name);
 }
 
-static void launch(void *stream, void (*function)(void *), void *argument)
+static bool launch(void *stream, void (*function)(void *), void *argument)
 {
     int (*host)(void *, void (*)(void *), void *);
     *(void **)&host = driver_symbol("fake_control_host");
-    if (host(stream, function, argument) != 0)
-        failed = INVALID;
+    running++;
+    if (host(stream, function, argument) == 0)
+        return true;
+    running--;
+    failed = INVALID;
+    return false;
 }
 
 static void *current(void)
@@ -259,6 +341,7 @@ static void do_job(void *argument)
         else if (job->ops[i].kind != OP_SEND)
             do_collective(job->comm, &job->ops[i]);
     free(job);
+    running--;
 }
 
 // --- Groups ------------------------------------------------------------------
@@ -271,28 +354,52 @@ int ncclGroupStart(void)
     return result;
 }
 
+// Gives the streams the jobs of the group, or drops them. Whether there were.
+static bool give_jobs(int result)
+{
+    bool began = false;
+    for (int i = 0; i < RANKS; i++) {
+        struct job *job = jobs[i];
+        jobs[i] = NULL;
+        if (!job)
+            continue;
+        began = true;
+        control.misuses += job->comm->ended;
+        if (result != 0) {
+            free(job);
+            continue;
+        }
+        struct fake_comm *comm = job->comm;
+        comm->unfinished = control.polls ? control.polls : POLLS;
+        if (launch(job->stream, do_job, job))  // the job may be gone
+            begin_job(comm);
+    }
+    return began;
+}
+
+static bool give_inits(void)
+{
+    bool began = inits;
+    for (struct fake_comm *comm = inits; comm; comm = comm->next)
+        begin_job(comm);
+    inits = NULL;
+    return began;
+}
+
 int ncclGroupEnd(void)
 {
     int result = injected(__func__);
-    bool began = inits;
-    void (*in_group)(void) = control.in_group;
-    control.in_group = NULL;
+    void (*in_group)(void) = atomic_exchange(&control.in_group, NULL);
     if (in_group)
         in_group();
-    depth -= depth > 0;
-    for (int i = 0; i < RANKS && depth == 0; i++) {
-        if (jobs[i]) {
-            control.misuses += jobs[i]->comm->ended;
-            jobs[i]->comm->unfinished = POLLS * (result == 0);
-            began = true;
-        }
-        if (jobs[i] && result == 0)
-            launch(jobs[i]->stream, do_job, jobs[i]);
-        else
-            free(jobs[i]);
-        jobs[i] = NULL;
-    }
-    inits = false;
+    if (depth == 0)
+        return 5;  // ncclInvalidUsage
+    if (--depth > 0)
+        return result;
+    result = result ? result : failed;
+    check_memory();
+    bool began = give_inits();
+    began |= give_jobs(result);
     result = result ? result : failed;
     failed = 0;
     return result == 0 && began ? NCCL_IN_PROGRESS : result;
@@ -305,6 +412,8 @@ static int add(const char *name, void *handle, void *stream, struct fake_op op)
     if (result != 0)
         return result;
     check_use(comm);
+    if (comm->unfinished > 0)
+        return failed = INVALID;
     struct job *job = jobs[comm->rank];
     if (!job) {
         job = jobs[comm->rank] = calloc(1, sizeof *job);
@@ -372,8 +481,7 @@ int ncclRecv(void *receive, size_t count, int type, int peer, void *comm,
 
 int ncclGetVersion(int *out_version)
 {
-    const char *version = getenv("FAKE_NCCL_VERSION");
-    *out_version = version ? atoi(version) : 22105;
+    *out_version = version();
     return injected(__func__);
 }
 
@@ -415,9 +523,24 @@ int ncclCommInitRankConfig(void **out_comm, int size, struct nccl_id id,
     if (++comm->world->came == size)
         shm_unlink(id.bytes);
     *out_comm = comm;
+    comm->out = out_comm;
     control.comms++;
-    inits = depth > 0;
+    if (depth > 0) {
+        comm->next = inits;
+        inits = comm;
+    } else {
+        check_memory();
+        begin_job(comm);
+    }
     return NCCL_IN_PROGRESS;
+}
+
+// The thread that makes a communicator stores it a second time at its end.
+static void end_init(struct fake_comm *comm)
+{
+    if (comm->out)
+        *comm->out = comm;
+    comm->out = NULL;
 }
 
 int ncclCommGetAsyncError(void *handle, int *out_result)
@@ -427,15 +550,28 @@ int ncclCommGetAsyncError(void *handle, int *out_result)
     control.misuses += comm->ended;
     bool waits = comm->unfinished > 0 || comm->world->came < comm->size;
     comm->unfinished -= comm->unfinished > 0;
+    if (!waits)
+        end_init(comm);
     *out_result = control.async_error ? control.async_error
                   : waits             ? NCCL_IN_PROGRESS
                                       : 0;
     return result;
 }
 
+int ncclCommCount(void *handle, int *out_count)
+{
+    struct fake_comm *comm = handle;
+    int result = injected(__func__);
+    control.misuses += comm->ended || comm->unfinished > 0;
+    leave_memory(comm);
+    *out_count = comm->size;
+    return result;
+}
+
 static void end(struct fake_comm *comm)
 {
-    control.misuses += comm->ended;
+    end_init(comm);
+    leave_memory(comm);
     pthread_mutex_lock(&graveyard_lock);
     comm->next = graveyard;
     graveyard = comm;
@@ -444,19 +580,35 @@ static void end(struct fake_comm *comm)
     control.comms--;
 }
 
+// Waits for the device, and so also for jobs of other communicators.
 int ncclCommAbort(void *handle)
 {
-    end(handle);
-    return injected(__func__);
+    struct fake_comm *comm = handle;
+    int result = injected(__func__);
+    control.misuses += comm->ended;
+    comm->ended = true;
+    while (running > 0)
+        sched_yield();
+    end(comm);
+    return result;
 }
 
+// After an error of the communicator, 2.24 to 2.30 leave the thread in a group.
 int ncclCommDestroy(void *handle)
 {
     struct fake_comm *comm = handle;
+    int result = injected(__func__);
     check_use(comm);
+    void (*in_destroy)(void) = control.in_destroy;
+    if (in_destroy)
+        in_destroy();
+    if (control.async_error) {
+        depth++;
+        return control.async_error;
+    }
     end(comm);
     munmap(comm->world, sizeof *comm->world);
-    return injected(__func__);
+    return result;
 }
 
 const char *ncclGetErrorString(int result)

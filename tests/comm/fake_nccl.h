@@ -3,15 +3,16 @@
 #pragma once
 
 struct fake_nccl_control {
-    char fail_name[40];     // "": any function
-    _Atomic unsigned long
-        fail_at;  // the number of the call that fails; 0: none
+    char fail_name[40];             // "": any function
+    _Atomic unsigned long fail_at;  // the call that fails, from 1; 0: none
     int fail_code;
-    _Atomic unsigned long calls;  // of such functions so far
-    _Atomic int async_error;      // of all communicators; 0: none
-    void (*in_group)(void);  // NULL, or called once by ncclGroupEnd
-    _Atomic int comms;       // that are alive
-    _Atomic int misuses;     // calls that NCCL forbids
+    _Atomic unsigned long calls;       // of such functions so far
+    _Atomic int async_error;           // of all communicators; 0: none
+    void (*_Atomic in_group)(void);    // or NULL; called once by ncclGroupEnd
+    void (*_Atomic in_destroy)(void);  // or NULL; called by ncclCommDestroy
+    int polls;            // until an operation has begun; 0: a few
+    _Atomic int comms;    // that are alive
+    _Atomic int misuses;  // calls that NCCL forbids
 };
 
 // Found by dlsym.

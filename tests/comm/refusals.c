@@ -401,7 +401,9 @@ RNL_TEST(options_that_contradict_each_other_are_refused)
         {{.address = "nothing", .size = 1},
          RNL_ERROR_INVALID_ARGUMENT,
          "host:port"},
-        {{.address = "no.such.host.invalid:1", .size = 1},
+        {{.address = "no.such.host.invalid:1",
+          .size = 1,
+          .timeout_ns = 100000000},
          RNL_ERROR_NOT_FOUND,
          "is no address"},
     };
