@@ -28,6 +28,15 @@ static void open_rank(struct rank *rank, const char *api, size_t device,
                                       sizeof value));
 }
 
+static void enqueue_sum(const struct rank *rank, rnl_comm comm)
+{
+    check(rnl_enqueue_all_reduce(rank->stream, comm,
+                                 RNL_COMM_DATA(.receive = rank->buffer,
+                                               .count = 1,
+                                               .element = RNL_ELEMENT_FLOAT32),
+                                 RNL_REDUCE_SUM));
+}
+
 static void close_rank(struct rank *rank, rnl_context context, rnl_comm comm)
 {
     check(rnl_buffer_release(rank->buffer));
@@ -58,12 +67,7 @@ int main(int count, char **texts)
     // A single thread enqueues for all ranks, so the group is needed.
     check(rnl_comm_group_begin());
     for (size_t i = 0; i < size; i++)
-        check(
-            rnl_enqueue_all_reduce(ranks[i].stream, comms[i],
-                                   RNL_COMM_DATA(.receive = ranks[i].buffer,
-                                                 .count = 1,
-                                                 .element = RNL_ELEMENT_FLOAT32),
-                                   RNL_REDUCE_SUM));
+        enqueue_sum(&ranks[i], comms[i]);
     check(rnl_comm_group_end());
     for (size_t i = 0; i < size; i++) {
         float sum;
