@@ -77,6 +77,9 @@ endif()
 # dpkg-shlibdeps knows no package that has this build's library.
 set(CPACK_DEBIAN_TOOLS_PACKAGE_SHLIBDEPS OFF)
 set(CPACK_DEBIAN_LIBRARY_PACKAGE_RECOMMENDS "runnel-tools (${same_version})")
+if(TARGET runnel_comm)
+    set(CPACK_DEBIAN_LIBRARY_PACKAGE_SUGGESTS "openmpi-bin | mpich")
+endif()
 
 # The dependency of programs that are linked with the library: a version that has their
 # functions, and none that has another soname.
@@ -88,15 +91,26 @@ endif()
 set(control ${PROJECT_BINARY_DIR}/debian)
 set(before "runnel (<< ${next_soname}~)")
 set(depends "runnel (>= ${PROJECT_VERSION}), ${before}")
-file(WRITE ${control}/shlibs
-    "librunnel ${RUNNEL_SOVERSION} ${depends}\nlibrunnel-comm ${RUNNEL_SOVERSION} ${depends}\n")
+set(shlibs)
+set(libraries)
+set(sonames)
+set(targets)
+foreach(name IN ITEMS runnel runnel-comm)
+    string(REPLACE "-" "_" library ${name})
+    if(TARGET ${library})
+        string(APPEND shlibs "lib${name} ${RUNNEL_SOVERSION} ${depends}\n")
+        list(APPEND libraries $<TARGET_FILE:${library}>)
+        list(APPEND sonames $<TARGET_SONAME_FILE_NAME:${library}>)
+        list(APPEND targets ${library})
+    endif()
+endforeach()
+file(WRITE ${control}/shlibs "${shlibs}")
 add_custom_command(OUTPUT ${control}/symbols
     COMMAND ${CMAKE_COMMAND} -DNM=${CMAKE_NM}
-        "-DLIBRARIES=$<TARGET_FILE:runnel>;$<TARGET_FILE:runnel_comm>"
-        "-DSONAMES=$<TARGET_SONAME_FILE_NAME:runnel>;$<TARGET_SONAME_FILE_NAME:runnel_comm>"
+        "-DLIBRARIES=${libraries}" "-DSONAMES=${sonames}"
         "-DDEPENDS=runnel #MINVER#, ${before}"
         -DOUTPUT=${control}/symbols -P ${CMAKE_CURRENT_LIST_DIR}/RunnelSymbols.cmake
-    DEPENDS runnel runnel_comm ${CMAKE_CURRENT_LIST_DIR}/RunnelSymbols.cmake VERBATIM)
+    DEPENDS ${targets} ${CMAKE_CURRENT_LIST_DIR}/RunnelSymbols.cmake VERBATIM)
 add_custom_target(debian_symbols ALL DEPENDS ${control}/symbols)
 set(CPACK_DEBIAN_LIBRARY_PACKAGE_CONTROL_EXTRA
     "${control}/symbols;${control}/shlibs;${PROJECT_SOURCE_DIR}/packaging/debian/triggers")

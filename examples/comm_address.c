@@ -1,8 +1,9 @@
 // A communicator of the processes that name the same address, where rank 0
 // listens until all have come:
 //
-//   comm_address HOST:PORT RANK SIZE [API]
+//   comm_address HOST:PORT RANK SIZE [API [DEVICE]]
 //
+// On GPUs each rank of a machine has a DEVICE of its own.
 // Each rank sends its number to the next one, in a group, so that all may send
 // before they receive.
 #include <stdio.h>
@@ -16,15 +17,18 @@
 int main(int count, char **texts)
 {
     if (count < 4) {
-        fprintf(stderr, "usage: comm_address HOST:PORT RANK SIZE [API]\n");
+        fprintf(stderr,
+                "usage: comm_address HOST:PORT RANK SIZE [API [DEVICE]]\n");
         return 2;
     }
     rnl_context context;
+    size_t device = count > 5 ? strtoul(texts[5], NULL, 10) : 0;
     rnl_stream stream;
     rnl_comm comm;
     rnl_buffer mine, theirs;
     int rank = atoi(texts[2]), size = atoi(texts[3]), got = -1;
-    check(rnl_context_open(count > 4 ? texts[4] : "cpu", 0, NULL, &context));
+    check(rnl_context_open(count > 4 ? texts[4] : "cpu", device, NULL,
+                           &context));
     check(rnl_context_default_stream(context, &stream));
     check(rnl_comm_create(
         context,

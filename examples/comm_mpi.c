@@ -1,23 +1,27 @@
 // A communicator of the processes that MPI started together:
 //
-//   mpirun -n 2 comm_mpi
+//   mpirun -n 2 comm_mpi [API [DEVICE]]
 //
+// On GPUs each rank of a machine has a DEVICE of its own.
 // Each rank gives its number plus one; all get the sum.
 #include <stdio.h>
+#include <stdlib.h>
 
 #include <runnel/comm.h>
 #include <runnel/runnel.h>
 
 #include "check.h"
 
-int main(void)
+int main(int count, char **texts)
 {
+    size_t device = count > 2 ? strtoul(texts[2], NULL, 10) : 0;
     rnl_context context;
     rnl_stream stream;
     rnl_comm comm;
     rnl_buffer buffer;
     rnl_comm_info info = {.struct_size = sizeof info};
-    check(rnl_context_open("cpu", 0, NULL, &context));
+    check(rnl_context_open(count > 1 ? texts[1] : "cpu", device, NULL,
+                           &context));
     check(rnl_context_default_stream(context, &stream));
     check(rnl_comm_create(context, NULL, &comm));
     check(rnl_comm_get_info(comm, &info));

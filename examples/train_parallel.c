@@ -1,6 +1,6 @@
 // Data-parallel training: each process has a part of the samples and a copy of
 // the model. A step adds up the gradients of all parts, so that the copies stay
-// the same. The whole step is a graph.
+// the same. The whole step is a graph, so it runs on the cpu only.
 //
 //   mpirun -n 2 train_parallel
 //

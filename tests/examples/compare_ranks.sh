@@ -10,7 +10,13 @@ trap 'rm -rf "$folder"' EXIT
 # Some examples are told their ranks; they find the rest by a place to meet.
 case $program in
 *comm_file) place=$folder/meet ;;
-*comm_address) place=localhost:$((20000 + $$ % 10000)) ;;
+*comm_address)
+    # A port that the system has free.
+    place=localhost:$(python3 -c "import socket
+listener = socket.socket()
+listener.bind(('localhost', 0))
+print(listener.getsockname()[1])")
+    ;;
 *) place='' ;;
 esac
 # shellcheck disable=SC2016 # of the shell that each rank is
