@@ -40,7 +40,7 @@
 //            thread of the pool while it waits, and another thread takes over
 //            the pool's work. A thread in rnl_stream_synchronize with
 //            RNL_FOREVER runs the operation itself, which is fastest.
-//            Messages of less than 1 MiB begin when a thread of the program
+//            Messages of less than 4 MiB begin when a thread of the program
 //            synchronizes, or when a thread of the pool looks for work, after
 //            some milliseconds at most; rnl_stream_query wakes such a thread.
 // Failing    An operation that fails, or is not done within the time limit of
@@ -197,8 +197,8 @@ RNL_API rnl_status rnl_comm_release(rnl_comm comm);
 // buffer of other elements, by the rules of rnl_element;
 // RNL_ERROR_CAPTURE_ISOLATION when the operation before is on a stream that is
 // being captured; RNL_ERROR_UNSUPPORTED for a reduction that the engine lacks
-// (MPI: of FLOAT16 and BFLOAT16; NCCL: of INT16 and UINT16). A count of 0 still
-// takes part.
+// or gets wrong (MPI: of FLOAT16 and BFLOAT16; MPICH 4.0: MIN and MAX of
+// unsigned integers; NCCL: of INT16 and UINT16). A count of 0 still takes part.
 
 // Combines element i of every rank and gives all ranks the result. Sends and
 // receives `count`; `send` NULL: in place. Stands for MPI_Iallreduce and

@@ -15,6 +15,8 @@ struct mpi_constants {
     void *types[RNL_ELEMENT_FLOAT64 + 1];  // by rnl_element; for FLOAT16 and
                                            // BFLOAT16 a type of the same size
     void *operations[RNL_REDUCE_MAX + 1];  // by rnl_reduction
+    bool misorders[RNL_ELEMENT_UINT64 + 1];  // by rnl_element: MIN and MAX take
+                                             // it for a number with a sign
     bool handles_are_ints;
     int error_truncate;
 };

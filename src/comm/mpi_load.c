@@ -237,6 +237,34 @@ static void watch_end(void)
         mpi.set_attribute(mpi_constants.self, key, NULL);
 }
 
+// Several releases of MPI are wrong there, some in vector code alone
+// (pmodels/mpich issue 6083, open-mpi/ompi issue 10648).
+static bool finds_greatest(rnl_element element)
+{
+    enum { COUNT = 64, WIDTH_MOST = 8 };
+    unsigned char least[COUNT * WIDTH_MOST] = {0}, greatest[sizeof least] = {0};
+    size_t width = rnl_element_size(element), size = COUNT * width;
+    for (size_t i = 0; i < size; i += width) {
+        least[i] = 1;
+        greatest[i + width - 1] = 0x80;
+    }
+    unsigned char both[sizeof least];
+    memcpy(both, greatest, size);
+    return mpi.reduce_local(least, both, COUNT, mpi_constants.types[element],
+                            mpi_constants.operations[RNL_REDUCE_MAX]) == 0 &&
+           memcmp(both, greatest, size) == 0;
+}
+
+static void find_misordered(void)
+{
+    static const rnl_element without_sign[] = {
+        RNL_ELEMENT_UINT8, RNL_ELEMENT_UINT16, RNL_ELEMENT_UINT32,
+        RNL_ELEMENT_UINT64};
+    for (size_t i = 0; i < sizeof without_sign / sizeof without_sign[0]; i++)
+        mpi_constants.misorders[without_sign[i]] =
+            !finds_greatest(without_sign[i]);
+}
+
 // A thread may have a stream locked for good, by reading from a terminal.
 static void flush(FILE *stream)
 {
@@ -286,6 +314,7 @@ static void *be_main_thread(void *unused)
     // MPICH 4.0 asks the handler of MPI_COMM_WORLD when a request fails.
     mpi.handler(mpi_constants.world, mpi_constants.errors_return);
     watch_end();
+    find_misordered();
     owner = getpid();
     on_exit(finalize, NULL);
     phase = PHASE_USABLE;
@@ -309,6 +338,7 @@ static rnl_status start_locked(void)
         if (level < MPI_LEVEL_MULTIPLE)
             return RNL_OK;
         watch_end();
+        find_misordered();
         phase = PHASE_USABLE;
         return RNL_OK;
     }

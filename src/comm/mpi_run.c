@@ -316,6 +316,14 @@ rnl_status mpi_create_functions(struct comm *comm)
     return status;
 }
 
+static bool is_misordered(const struct comm_op *op)
+{
+    return (op->reduction == RNL_REDUCE_MIN ||
+            op->reduction == RNL_REDUCE_MAX) &&
+           op->element <= RNL_ELEMENT_UINT64 &&
+           mpi_constants.misorders[op->element];
+}
+
 rnl_status mpi_check(const struct comm_work *work, const char *function)
 {
     const struct comm_op *op = &work->op;
@@ -341,6 +349,12 @@ rnl_status mpi_check(const struct comm_work *work, const char *function)
         return report(RNL_ERROR_UNSUPPORTED, function, "data",
                       "MPI does not reduce FLOAT16 or BFLOAT16: convert to "
                       "FLOAT32 in a kernel");
+    if (op_reduces(op->kind) && is_misordered(op))
+        return report(RNL_ERROR_UNSUPPORTED, function, "data",
+                      "this MPI takes %s for numbers with a sign when it looks "
+                      "for the least or the greatest: use signed or wider "
+                      "elements, or another MPI",
+                      element_name(op->element));
     if (op_reduces(op->kind) && op->reduction == RNL_REDUCE_AVERAGE)
         return report(RNL_ERROR_UNSUPPORTED, function, "reduction",
                       "MPI has no average: sum, and divide in a kernel");

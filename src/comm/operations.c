@@ -1,7 +1,6 @@
 // Operations: checked here, done by engines.
 #include "comm_internal.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 #define GROUP_MOST 65536
@@ -24,14 +23,16 @@ struct side {
     size_t offset, elements;
 };
 
-// Reports why an object cannot be asked: with `why` if its handle is dead.
+// Reports why an object cannot be asked, such as "'send' is not a live buffer".
 static rnl_status refuse_object(rnl_status status, const char *function,
-                                const char *parameter, const char *why)
+                                const char *parameter, const char *name,
+                                const char *kind)
 {
-    return report(status, function, parameter, "%s",
-                  status == RNL_ERROR_INVALID_HANDLE
-                      ? why
-                      : rnl_last_error()->message);
+    return status == RNL_ERROR_INVALID_HANDLE
+               ? report(status, function, parameter, "'%s' is not a live %s",
+                        name, kind)
+               : report(status, function, parameter, "%s",
+                        rnl_last_error()->message);
 }
 
 static bool is_byte(rnl_element element)
@@ -67,10 +68,8 @@ static rnl_status check_side(const struct comm_work *work,
 {
     rnl_buffer_info info = {.struct_size = sizeof info};
     rnl_status status = rnl_buffer_get_info(side->buffer, &info);
-    char why[40];
-    snprintf(why, sizeof why, "'%s' is not a live buffer", side->name);
     if (status != RNL_OK)
-        return refuse_object(status, function, "data", why);
+        return refuse_object(status, function, "data", side->name, "buffer");
     if (info.context != work->comm->context)
         return report(RNL_ERROR_INVALID_ARGUMENT, function, "data",
                       "'%s' is a buffer of another context than the "
@@ -169,8 +168,7 @@ static rnl_status check_stream(struct comm_work *work, const char *function)
     rnl_stream_info info = {.struct_size = sizeof info};
     rnl_status status = rnl_stream_get_info(work->stream, &info);
     if (status != RNL_OK)
-        return refuse_object(status, function, "stream",
-                             "'stream' is not a live stream");
+        return refuse_object(status, function, "stream", "stream", "stream");
     return info.context == work->comm->context
                ? RNL_OK
                : report(RNL_ERROR_INVALID_ARGUMENT, function, "stream",

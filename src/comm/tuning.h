@@ -2,11 +2,11 @@
 // "not measured".
 #pragma once
 
-// Bytes from which on a thread is woken for a message at once. The wake-up
-// costs a caller that synchronizes some 5 us, of 200 us for such a message.
-// Virtual machine of 2 cores, 2026-11-29 (0065); other values were not
-// compared.
-#define PROMPT_BYTES ((size_t)1 << 20)
+// Bytes from which on a thread is woken for a message at once. The wake-up, and
+// the thread beside that of the caller, cost a caller that synchronizes some 30
+// us. Compared with 1 MiB, where messages had 0.86 to 0.93 of MPI's bandwidth;
+// a virtual machine of 2 cores with 2 ranks, 2026-11-29 (0065).
+#define PROMPT_BYTES ((size_t)4 << 20)
 
 // Calls of MPI_Test between two looks at the clock and at an abort, and before
 // the thread lets others run in between. Not measured, 2026-11-29.

@@ -17,6 +17,7 @@ struct fake_mpi {
     _Atomic int hangs;        // requests are not done meanwhile
     _Atomic int inits, init_hangs, finalize_hangs;
     int rank, size;           // size 0: 1
+    int misorders;            // MAX takes numbers without sign for signed ones
     int inter;                // communicators are intercommunicators
     _Atomic int in_place;     // operations so far
     void (*at_end)(void);     // by MPI_Finalize, before all else

@@ -61,6 +61,40 @@ RNL_TEST(libraries_with_the_abi_of_mpich_are_taken)
     }
 }
 
+static rnl_status reduce_as(rnl_buffer buffer, rnl_element element,
+                            rnl_reduction reduction)
+{
+    return rnl_enqueue_all_reduce(
+        stream, comm,
+        RNL_COMM_DATA(.receive = buffer, .count = 1, .element = element),
+        reduction);
+}
+
+RNL_TEST(an_mpi_that_takes_unsigned_numbers_for_signed_ones_does_not_order_them)
+{
+    rnl_buffer buffer;
+    fake_mpi.misorders = 1;
+    ranks_begin(NULL);
+    expect_ok(rnl_buffer_create(context, 8, NULL, &buffer));
+    for (int element = RNL_ELEMENT_INT8; element <= RNL_ELEMENT_FLOAT64;
+         element++) {
+        bool is_unsigned = element <= RNL_ELEMENT_UINT64 && element % 2 == 0;
+        bool is_half = element == RNL_ELEMENT_FLOAT16 ||
+                       element == RNL_ELEMENT_BFLOAT16;
+        for (int reduction = RNL_REDUCE_SUM;
+             !is_half && reduction <= RNL_REDUCE_MAX; reduction++) {
+            rnl_status status = reduce_as(buffer, (rnl_element)element,
+                                          (rnl_reduction)reduction);
+            if (is_unsigned && reduction >= RNL_REDUCE_MIN)
+                expect_refused(status, RNL_ERROR_UNSUPPORTED, "with a sign");
+            else
+                expect_ok(status);
+        }
+    }
+    expect_ok(rnl_buffer_release(buffer));
+    ranks_end();
+}
+
 RNL_TEST(other_libraries_of_mpi_are_refused_by_name)
 {
     const char *library = getenv("TEST_MPI_ABI");

@@ -90,7 +90,7 @@ struct op_memory_ops {
     size_t done;                // the backend's: how many are behind it
 };
 
-#define OP_INLINE_PAYLOAD 128
+#define OP_INLINE_PAYLOAD 192
 #define OP_INLINE_KEPT 2
 #define OP_BACKEND_WORDS 6
 
