@@ -29,7 +29,8 @@
 //            and the streams of a graph, yourself.
 // Threads    Every call may be made from any thread. Calls for one communicator
 //            that come from several threads at once have no order, which other
-//            ranks cannot know: order those calls.
+//            ranks cannot know: order those calls. A log function may be called
+//            within them, and must not wait for a thread that makes another.
 // Memory     Operations take buffers of the communicator's context, and keep
 //            each alive until its operation is done.
 // Blocking   rnl_enqueue_… does not wait for other ranks, with an exception:
@@ -148,8 +149,10 @@ typedef struct rnl_comm_data {
 // the library does both, and so is MPI's main thread. MPI_Finalize, by the
 // program or at exit, waits for communicators that were released, 3 s at most,
 // and fails operations that are not done then with RNL_ERROR_INVALID_STATE, as
-// later ones. If the program initialised MPI, errors of MPI in a creation go to
-// the program's handlers, which by MPI's default end the process.
+// later ones. With MPICH, wait for your streams before you call MPI_Finalize:
+// its locks end before its operations. If the program initialised MPI, errors
+// of MPI in a creation go to the program's handlers, which by MPI's default end
+// the process.
 //
 // Environment: RUNNEL_MPI, RUNNEL_NCCL and RUNNEL_RCCL name the library; "off"
 // is none. Stands for MPI_Comm_dup, MPI_Comm_create_group and ncclCommInitRank.

@@ -341,15 +341,21 @@ rnl_status mpi_find_rank(const struct membership *members, int *out_rank,
     rnl_status status = mpi_load(&mpi_engine);
     if (status == RNL_OK)
         status = mpi_begin(members);
+    if (status != RNL_OK)
+        return status;
+    if (!mpi_enter())
+        return refuse_ending();
+    status = check_parent(members, out_rank);
     if (status == RNL_OK)
-        status = check_parent(members, out_rank);
-    return status ? status
-                  : find_place(parent_of(members), out_rank, out_size);
+        status = find_place(parent_of(members), out_rank, out_size);
+    mpi_leave();
+    return status;
 }
 
 // The bytes are copied, since MPI may still write to them when the time limit
 // has passed: the copy is not freed then.
-rnl_status mpi_share(const struct membership *members, void *bytes, size_t size)
+static rnl_status share(const struct membership *members, void *bytes,
+                        size_t size)
 {
     int rank, ranks;
     rnl_status status = find_place(parent_of(members), &rank, &ranks);
@@ -368,6 +374,15 @@ rnl_status mpi_share(const struct membership *members, void *bytes, size_t size)
         memcpy(bytes, copy, size);
     if (is_through(status))
         free(copy);
+    return status;
+}
+
+rnl_status mpi_share(const struct membership *members, void *bytes, size_t size)
+{
+    if (!mpi_enter())
+        return refuse_ending();
+    rnl_status status = share(members, bytes, size);
+    mpi_leave();
     return status;
 }
 

@@ -1,5 +1,6 @@
 // Finds MPI and initialises it.
 #include "mpi.h"
+#include "tuning.h"
 
 #include <dlfcn.h>
 #include <semaphore.h>
@@ -9,8 +10,6 @@
 #include <string.h>
 #include <unistd.h>
 
-// For MPI to be finalized where ranks may be gone. Not measured.
-#define FINALIZE_NS (UINT64_C(3) * 1000000000)
 #define VERSION_SIZE 8192  // MPICH tells how it was configured
 
 struct mpi_functions mpi;
@@ -193,13 +192,27 @@ void mpi_free(void **comm)
 
 // --- End ---------------------------------------------------------------------
 
-// Communicators that are released end on threads of Runnel, which MPI_Finalize
-// waits for. Then operations end.
+// MPI_Finalize waits for communicators that are released, which end behind
+// their operations. One that a graph keeps ends at no time that is known.
+static void await_releases(void)
+{
+    uint64_t deadline = clock_after(FINALIZE_NS), quiet = 0;
+    int last = 0, left;
+    while ((left = mpi_releases) > 0 && !ending && !given_up) {
+        if (users > 0 || left != last)
+            quiet = clock_after(QUIET_NS);
+        last = left;
+        if (clock_ns() >= (quiet < deadline ? quiet : deadline))
+            return;
+        nap();
+    }
+}
+
+// Ends operations.
 static void end_use(void)
 {
-    uint64_t deadline = clock_after(FINALIZE_NS);
-    while (!ending && mpi_releases > 0 && !given_up && clock_ns() < deadline)
-        nap();
+    uint64_t deadline;
+    await_releases();
     ending = true;
     deadline = clock_after(FINALIZE_NS);
     while (users > 0 && clock_ns() < deadline)
@@ -265,13 +278,37 @@ static void find_misordered(void)
             !finds_greatest(without_sign[i]);
 }
 
-// A thread may have a stream locked for good, by reading from a terminal.
+static _Atomic bool is_flushed;
+
+static void *flush_files(void *unused)
+{
+    (void)unused;
+    fflush(NULL);
+    is_flushed = true;
+    return NULL;
+}
+
 static void flush(FILE *stream)
 {
     if (ftrylockfile(stream) != 0)
         return;
     fflush_unlocked(stream);
     funlockfile(stream);
+}
+
+// As exit does behind this handler. Another thread may have a stream locked for
+// good, by reading from a terminal: then fflush does not return.
+static void flush_all(void)
+{
+    pthread_t thread;
+    uint64_t deadline = clock_after(FLUSH_NS);
+    if (pthread_create(&thread, NULL, flush_files, NULL) == 0) {
+        pthread_detach(thread);
+        while (!is_flushed && clock_ns() < deadline)
+            nap();
+    }
+    flush(stdout);
+    flush(stderr);
 }
 
 // Ends the process where MPI waits for ranks that may never come.
@@ -287,8 +324,7 @@ static void finalize(int status, void *unused)
         nap();
         if (!given_up || clock_ns() < deadline)
             continue;
-        flush(stdout);
-        flush(stderr);
+        flush_all();
         _exit(status);
     }
     pthread_join(main_thread, NULL);

@@ -258,7 +258,8 @@ static rnl_status enqueue_one(struct comm_work *work, const char *function)
     rnl_status status = comm_order_locked(comm, work, function);
     if (status == RNL_OK)
         status = comm->engine->enqueue(work, 1, function);
-    if (status != RNL_OK && work->number)
+    // It has begun if another thread cancelled the stream behind it.
+    if (status != RNL_OK && work->number && comm->begun < work->number)
         comm->enqueued--;
     pthread_mutex_unlock(&comm->order);
     return status;

@@ -21,3 +21,10 @@
 // How long a process waits at its exit for communicators of NCCL that end, of
 // which a dead rank may keep the engine. Not measured.
 #define EXIT_NS UINT64_C(5000000000)
+
+// How long MPI_Finalize waits for communicators that end and for operations,
+// and for communicators that nothing is under way of; and how long a process
+// whose MPI does not end writes its files. Not measured.
+#define FINALIZE_NS UINT64_C(3000000000)
+#define QUIET_NS UINT64_C(100000000)
+#define FLUSH_NS UINT64_C(1000000000)

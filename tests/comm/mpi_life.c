@@ -480,7 +480,6 @@ static void exit_where_mpi_hangs(const int ends[2])
     pthread_t thread;
     dup2(ends[1], STDOUT_FILENO);
     close(ends[0]);
-    close(ends[1]);
     ranks_begin(NULL);
     expect_ok(rnl_comm_abort(comm));
     fake_mpi.finalize_hangs = 1;
@@ -488,6 +487,7 @@ static void exit_where_mpi_hangs(const int ends[2])
     while (!is_locked)
         sched_yield();
     printf("last words");
+    fprintf(fdopen(ends[1], "w"), "of a file");
     exit(7);
 }
 
@@ -509,4 +509,5 @@ RNL_TEST(a_process_ends_where_mpi_finalize_hangs)
     close(ends[0]);
     assert_int_equal(test_wait(child), 7);
     assert_non_null(strstr(text, "last words"));
+    assert_non_null(strstr(text, "of a file"));
 }

@@ -550,6 +550,7 @@ static void share(struct plan *plan)
     struct pool *pool = stream_pool(plan->queue->stream);
     plan->loop.queue = plan->queue;
     plan->loop.plan = plan;
+    plan->loop.waits_outside = plan->waits_outside;
     plan->loop.most = participants_most(plan);
     plan->loop.rank = pool_rank(plan->queue->stream->priority);
     plan->loop.take = take_step;

@@ -456,6 +456,7 @@ rnl_status op_perform(struct pool *pool, struct queue *queue,
     loop.history = NULL;
     loop.take = NULL;
     loop.any = NULL;
+    loop.waits_outside = false;
     loop.status = RNL_OK;
     atomic_init(&loop.taken, 0);
     atomic_init(&loop.participants, 1);

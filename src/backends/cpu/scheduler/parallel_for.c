@@ -275,7 +275,8 @@ bool parallel_for_poke(struct pool *pool, struct parallel_for *loop)
 {
     atomic_store(&loop->poked, true);
     lock_take(&pool->lock);
-    bool opens = (pool->width > 1 || pool->blocked > 0) &&
+    bool opens = (pool->width > 1 || pool->blocked > 0 ||
+                  loop->waits_outside) &&
                  open_again_locked(pool, loop);
     lock_give(&pool->lock);
     return opens;

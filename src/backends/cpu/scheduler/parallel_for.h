@@ -36,6 +36,7 @@ struct parallel_for {
     // For a plan, whose steps are not numbered: runs a step; whether a step is
     // ready.
     struct plan *plan;
+    bool waits_outside;              // a thread may wait while it takes part
     bool (*take)(struct parallel_for *loop, bool worker);
     bool (*any)(const struct parallel_for *loop, bool worker);
     _Atomic bool poked;              // what a step waits for may be over

@@ -243,9 +243,12 @@ void pool_value_wait_begin(struct pool *pool)
         pool_ensure_poller(pool);
 }
 
+// How many of the reasons there are why this worker does no work for others.
+static _Thread_local unsigned blocked_by;
+
 void pool_block_begin(struct pool *pool)
 {
-    if (worker_pool != pool)
+    if (worker_pool != pool || blocked_by++ > 0)
         return;
     lock_take(&pool->lock);
     pool->blocked++;
@@ -256,7 +259,7 @@ void pool_block_begin(struct pool *pool)
 
 void pool_block_end(struct pool *pool)
 {
-    if (worker_pool != pool)
+    if (worker_pool != pool || --blocked_by > 0)
         return;
     lock_take(&pool->lock);
     pool->blocked--;
