@@ -442,8 +442,46 @@ RNL_TEST(lanes_across_blocks_are_told)
         built_write(&built, "k.cu", source);
         built_make(&built, "--source @/k.cu --option --tier=B");
         assert_int_equal(built_kernel(&built, "k")->flags,
-                         i == 0 ? RNL_CPU_KERNEL_ACROSS | RNL_CPU_KERNEL_ROWS
-                                : 0);
+                         (i == 0 ? RNL_CPU_KERNEL_ACROSS | RNL_CPU_KERNEL_ROWS
+                                 : 0) |
+                             RNL_CPU_KERNEL_SHORT);
+        built_close(&built);
+    }
+}
+
+RNL_TEST(bounded_work_is_told)
+{
+    static const struct {
+        const char *body;
+        bool is_short;
+    } kernels[] = {
+        {"out[threadIdx.x] += 3;", true},
+        {"if (out[1] > 2) out[threadIdx.x] = __popc(out[0]);", true},
+        {"out[threadIdx.x] = (int)expf(out[0] + 0.5f);", true},
+        {"for (int i = 0; i < 4; i++) out[4 * threadIdx.x + i] += i;", true},
+        {"atomicAdd(out, 1);", true},
+        {"for (int i = 0; i < out[0]; i++) out[threadIdx.x] += out[i];", false},
+        {"__syncthreads(); out[threadIdx.x] += 3;", false},
+        {"out[threadIdx.x] = __shfl_sync(~0u, out[threadIdx.x], 0);", false},
+        {"if (out[0] == 7) printf(\"seven\");", false},
+        {"out[threadIdx.x] = collatz(out[threadIdx.x]);", false},
+    };
+    need_simt();
+    for (size_t i = 0; i < sizeof kernels / sizeof kernels[0]; i++) {
+        char source[512];
+        snprintf(source, sizeof source,
+                 "__device__ __noinline__ int collatz(int n) {\n"
+                 "    int steps = 0;\n"
+                 "    for (; n > 1; steps++)\n"
+                 "        n = n %% 2 ? 3 * n + 1 : n / 2;\n"
+                 "    return steps;\n"
+                 "}\n" KERNEL "{ %s }\n",
+                 kernels[i].body);
+        built_write(&built, "k.cu", source);
+        built_make(&built, "--source @/k.cu --option --tier=B");
+        if (((built_kernel(&built, "k")->flags & RNL_CPU_KERNEL_SHORT) != 0) !=
+            kernels[i].is_short)
+            fail_msg("%s", kernels[i].body);
         built_close(&built);
     }
 }
