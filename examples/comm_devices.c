@@ -1,4 +1,4 @@
-// One process with several GPUs, each a rank of a communicator:
+// A process opens several GPUs, and each GPU is a rank of one communicator:
 //
 //   comm_devices [API]
 //

@@ -101,7 +101,7 @@ static double measure(void (*work)(void))
 
 // --- The results -------------------------------------------------------------
 
-// What `layer` makes of a value.
+// The result of the kernel `layer` for a value.
 static float computed(float value)
 {
     for (int k = 0; k < STEPS; k++)

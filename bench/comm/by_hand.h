@@ -4,9 +4,9 @@
 #include <runnel/comm.h>
 #include <runnel/runnel.h>
 
-// Finds the engine's calls, and writes the names of the blocking one and of the
-// other one; NULL where there is none. All ranks call it: NCCL gets a
-// communicator of its own.
+// Finds the engine's calls, and writes the names of its blocking all-reduce and
+// of its nonblocking all-reduce; NULL for a call that the engine lacks. All
+// ranks call this function, since it creates a communicator of NCCL.
 rnl_status by_hand_begin(const rnl_comm_info *info, rnl_stream stream,
                          rnl_comm comm, const char **out_names);
 

@@ -296,8 +296,9 @@ static void flush(FILE *stream)
     funlockfile(stream);
 }
 
-// As exit does behind this handler. Another thread may have a stream locked for
-// good, by reading from a terminal: then fflush does not return.
+// Writes all files, as exit does behind this handler. Another thread may have a
+// stream locked for good, by reading from a terminal: then fflush does not
+// return.
 static void flush_all(void)
 {
     pthread_t thread;

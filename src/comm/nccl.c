@@ -517,11 +517,11 @@ static void release(struct comm *comm)
     comm_unpin(comm);
 }
 
-#define ENGINE(its_name, its_family)  \
+#define ENGINE(text, family_of)       \
     {                                 \
-        .name = its_name,             \
-        .version = its_family.version,\
-        .family = &its_family,        \
+        .name = text,                 \
+        .version = family_of.version, \
+        .family = &family_of,         \
         .load = nccl_load,            \
         .create = create,             \
         .create_all = create_all,     \

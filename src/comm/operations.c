@@ -258,7 +258,8 @@ static rnl_status enqueue_one(struct comm_work *work, const char *function)
     rnl_status status = comm_order_locked(comm, work, function);
     if (status == RNL_OK)
         status = comm->engine->enqueue(work, 1, function);
-    // It has begun if another thread cancelled the stream behind it.
+    // With RUNNEL_BLOCKING an enqueue can fail although the operation has
+    // begun: when another thread cancels the stream behind the operation.
     if (status != RNL_OK && work->number && comm->begun < work->number)
         comm->enqueued--;
     pthread_mutex_unlock(&comm->order);

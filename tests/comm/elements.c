@@ -56,8 +56,8 @@ static double get(const void *array, size_t i, rnl_element element)
     }
 }
 
-// Of rank `of`. The numbers with the top bit are greater than those of rank 0,
-// and the numbers with a sign are less.
+// Element i of rank `of`. Numbers with the top bit are greater than the numbers
+// of rank 0, and numbers with a sign are less.
 static double number(rnl_element element, int of, size_t i)
 {
     double half = 1;
@@ -155,12 +155,8 @@ static void refuse(rnl_element element, rnl_reduction reduction)
 {
     void *array;
     rnl_buffer buffer = numbers(element, 1, &array);
-    expect_refused(
-        rnl_enqueue_all_reduce(
-            stream, comm,
-            RNL_COMM_DATA(.receive = buffer, .count = 1, .element = element),
-            reduction),
-        RNL_ERROR_UNSUPPORTED, "numbers with a sign");
+    expect_refused(ranks_reduce(buffer, element, reduction),
+                   RNL_ERROR_UNSUPPORTED, "numbers with a sign");
     expect_ok(rnl_buffer_release(buffer));
 }
 
@@ -180,15 +176,6 @@ RNL_TEST(every_element_is_reduced_in_every_way)
     ranks_end();
 }
 
-static rnl_status reduce_once(rnl_buffer buffer, rnl_element element,
-                              rnl_reduction reduction)
-{
-    return rnl_enqueue_all_reduce(
-        stream, comm,
-        RNL_COMM_DATA(.receive = buffer, .count = 1, .element = element),
-        reduction);
-}
-
 RNL_TEST(reductions_that_mpi_lacks_are_refused)
 {
     int *ints;
@@ -198,13 +185,13 @@ RNL_TEST(reductions_that_mpi_lacks_are_refused)
          reduction++)
         for (int element = RNL_ELEMENT_FLOAT16; element <= RNL_ELEMENT_BFLOAT16;
              element++)
-            expect_refused(reduce_once(buffer, (rnl_element)element,
+            expect_refused(ranks_reduce(buffer, (rnl_element)element,
                                        (rnl_reduction)reduction),
                            RNL_ERROR_UNSUPPORTED, "MPI does not reduce");
     for (int element = RNL_ELEMENT_INT8; element <= RNL_ELEMENT_FLOAT64;
          element++)
         expect_refused(
-            reduce_once(buffer, (rnl_element)element, RNL_REDUCE_AVERAGE),
+            ranks_reduce(buffer, (rnl_element)element, RNL_REDUCE_AVERAGE),
             RNL_ERROR_UNSUPPORTED, "MPI");
     expect_ok(rnl_buffer_release(buffer));
     ranks_end();
@@ -291,7 +278,7 @@ RNL_TEST(a_count_of_0_takes_part_and_writes_nothing)
     ranks_end();
 }
 
-// One rank that leaves such an operation out is missed.
+// If a rank does not enqueue such an operation, the other ranks wait for it.
 RNL_TEST(a_count_of_0_waits_for_the_other_ranks)
 {
     int *ints;

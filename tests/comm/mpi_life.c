@@ -61,15 +61,6 @@ RNL_TEST(libraries_with_the_abi_of_mpich_are_taken)
     }
 }
 
-static rnl_status reduce_as(rnl_buffer buffer, rnl_element element,
-                            rnl_reduction reduction)
-{
-    return rnl_enqueue_all_reduce(
-        stream, comm,
-        RNL_COMM_DATA(.receive = buffer, .count = 1, .element = element),
-        reduction);
-}
-
 RNL_TEST(an_mpi_that_takes_unsigned_numbers_for_signed_ones_does_not_order_them)
 {
     rnl_buffer buffer;
@@ -83,8 +74,8 @@ RNL_TEST(an_mpi_that_takes_unsigned_numbers_for_signed_ones_does_not_order_them)
                        element == RNL_ELEMENT_BFLOAT16;
         for (int reduction = RNL_REDUCE_SUM;
              !is_half && reduction <= RNL_REDUCE_MAX; reduction++) {
-            rnl_status status = reduce_as(buffer, (rnl_element)element,
-                                          (rnl_reduction)reduction);
+            rnl_status status = ranks_reduce(buffer, (rnl_element)element,
+                                             (rnl_reduction)reduction);
             if (is_unsigned && reduction >= RNL_REDUCE_MIN)
                 expect_refused(status, RNL_ERROR_UNSUPPORTED, "with a sign");
             else
@@ -213,7 +204,7 @@ RNL_TEST(a_message_that_ends_within_an_element_fails_the_receiver)
     ranks_end();
 }
 
-// What is sent has no address, or that of what is received.
+// The buffer that is sent is empty, or is the buffer that is received.
 RNL_TEST(an_operation_is_in_place_by_its_buffers)
 {
     int *ints;

@@ -83,3 +83,12 @@ void ranks_meet(rnl_comm other)
     expect_ok(rnl_stream_release(own));
     expect_ok(rnl_buffer_release(buffer));
 }
+
+rnl_status ranks_reduce(rnl_buffer buffer, rnl_element element,
+                        rnl_reduction reduction)
+{
+    return rnl_enqueue_all_reduce(
+        stream, comm,
+        RNL_COMM_DATA(.receive = buffer, .count = 1, .element = element),
+        reduction);
+}

@@ -39,5 +39,9 @@ void ranks_fail_behind_gate(rnl_status status, void *gate);
 // A buffer of ints, and its place in memory.
 rnl_buffer ranks_ints(size_t count, int **out_ints);
 
+// Enqueues an all-reduce of the first element of a buffer on `stream`.
+rnl_status ranks_reduce(rnl_buffer buffer, rnl_element element,
+                        rnl_reduction reduction);
+
 // All ranks wait for each other, by another communicator.
 void ranks_meet(rnl_comm other);

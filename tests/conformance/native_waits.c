@@ -111,7 +111,7 @@ RNL_TEST(functions_that_wait_get_threads_beside_those_of_the_program)
     expect_ok(rnl_context_release(context));
 }
 
-// Those of a graph that do not come after each other run at the same time.
+// Functions of a graph run at the same time unless an edge orders them.
 static void meet_in_a_graph(uint32_t threads)
 {
     enum { COUNT = 4 };

@@ -139,8 +139,8 @@ static bool may_grow_locked(const struct pool *pool)
            pool->thread_count - pool->blocked < pool->width;
 }
 
-// Starts another worker if useful. A failure is no error: the workers there are
-// get to the work as soon as one of them is not blocked.
+// Starts another worker if useful. A failure is no error: the next worker that
+// is not blocked gets to the work.
 static void grow(struct pool *pool)
 {
     lock_take(&pool->lock);
